@@ -1,0 +1,115 @@
+"""refcalc: the ground truth for language-model loss arithmetic, in plain Python lists.
+
+Every loss is computed in five steps, and each has its functions:
+
+    score    how improbable is one target?           token_nll, log_softmax, softmax, logsumexp, entropy
+    align    which row predicts which token?         shift, shift_labels, windows
+    select   which targets count?                    mask_padding, mask_prompt, mask_document_starts, pad
+    reduce   which sum is divided by which count?    cross_entropy, causal_lm_loss, masked_mean, Tally, ExactSum
+    express  in which unit, over which denominator?  perplexity, bits_per_token, bits_per_byte, bits_per_char, ...
+
+    >>> import refcalc
+    >>> rows, targets = refcalc.shift([[2.0, 0.0], [0.0, 3.0], [1.0, 1.0]], [0, 0, 1])
+    >>> refcalc.cross_entropy(rows, targets) == refcalc.causal_lm_loss([[2.0, 0.0], [0.0, 3.0], [1.0, 1.0]], [0, 0, 1])
+    True
+
+All losses are in nats unless the name says otherwise; the ignore index is -100; the class axis is the last.  A function
+refuses what has no answer: `function: argument[index] must RULE, got VALUE`.
+
+    refcalc.exact     the same names, each result the double nearest to the true value
+    compare           another program's numbers against these, in ulp of their own dtype
+    open_array        logits in .npy, .safetensors and raw files, read row by row
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from refcalc.exact_sum import ExactSum
+from refcalc.loss import causal_lm_loss, cross_entropy, cross_entropy_gradient, masked_mean
+from refcalc.softmax import entropy, log_softmax, logsumexp, softmax, token_nll
+from refcalc.tally import Tally
+from refcalc.targets import mask_document_starts, mask_padding, mask_prompt, pad, shift, shift_labels, windows
+from refcalc.units import (
+    bits_per_byte,
+    bits_per_char,
+    bits_per_token,
+    bits_to_nats,
+    byte_perplexity,
+    log10_to_nats,
+    nats_to_bits,
+    nats_to_log10,
+    perplexity,
+    perplexity_to_nll,
+    uniform_nll,
+    word_perplexity,
+)
+
+if TYPE_CHECKING:
+    from refcalc import exact
+    from refcalc.arrays import open_array
+    from refcalc.baselines.unigram import SmoothedUnigram, UniformBaseline
+    from refcalc.closeness import Comparison, assert_close, compare
+
+__all__ = [
+    "Comparison",
+    "ExactSum",
+    "SmoothedUnigram",
+    "Tally",
+    "UniformBaseline",
+    "assert_close",
+    "bits_per_byte",
+    "bits_per_char",
+    "bits_per_token",
+    "bits_to_nats",
+    "byte_perplexity",
+    "causal_lm_loss",
+    "compare",
+    "cross_entropy",
+    "cross_entropy_gradient",
+    "entropy",
+    "exact",
+    "log10_to_nats",
+    "log_softmax",
+    "logsumexp",
+    "mask_document_starts",
+    "mask_padding",
+    "mask_prompt",
+    "masked_mean",
+    "nats_to_bits",
+    "nats_to_log10",
+    "open_array",
+    "pad",
+    "perplexity",
+    "perplexity_to_nll",
+    "shift",
+    "shift_labels",
+    "softmax",
+    "token_nll",
+    "uniform_nll",
+    "windows",
+    "word_perplexity",
+]
+
+# What is heavy to import is loaded when it is first asked for (PEP 562), so that `import refcalc` stays light.
+_LOADED_ON_USE = {
+    "Comparison": "refcalc.closeness",
+    "SmoothedUnigram": "refcalc.baselines.unigram",
+    "UniformBaseline": "refcalc.baselines.unigram",
+    "assert_close": "refcalc.closeness",
+    "compare": "refcalc.closeness",
+    "exact": "refcalc.exact",
+    "open_array": "refcalc.arrays",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LOADED_ON_USE:
+        raise AttributeError(f"module 'refcalc' has no attribute {name!r}")
+    module = import_module(_LOADED_ON_USE[name])
+    value = module if module.__name__ == f"refcalc.{name}" else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

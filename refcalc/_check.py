@@ -17,10 +17,14 @@ __all__ = [
     "bits",
     "choice",
     "count",
+    "file",
     "floats",
     "fraction_of_one",
-    "is_batch",
+    "is_sequence",
     "items",
+    "map_rows",
+    "no_flush",
+    "not_nan",
     "not_negative",
     "real",
     "refuse",
@@ -33,9 +37,11 @@ __all__ = [
     "wholes",
 ]
 
+import os
 import reprlib
-from collections.abc import Sequence
-from math import inf
+import stat
+from collections.abc import Callable, Sequence
+from math import inf, isnan, ldexp
 from typing import Any, NoReturn
 
 Row = Sequence[float]  # V scores, or anything that gives them by .tolist()
@@ -80,15 +86,32 @@ def row(function: str, argument: str, logits: Row) -> Sequence[float]:
     return values
 
 
-def is_batch(values: Nested) -> bool:
-    """Return whether values nests sequences (True also for what is empty), rather than numbers."""
-    if hasattr(values, "ndim"):  # arrays and tensors know; to index them would give scalars of their own kind
-        return bool(values.ndim > 1 or values.ndim == 1 and not len(values))
-    return not len(values) or _is_sequence(values[0])
+def is_sequence(value: object) -> bool:
+    """Return whether value nests further: a sequence or an array with an axis, not a number and not text."""
+    if isinstance(value, (int, float, str, bytes, bytearray)):
+        return False
+    return isinstance(value, Sequence) or (hasattr(value, "tolist") and getattr(value, "ndim", 1) > 0)
 
 
-def _is_sequence(value: object) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, (str, bytes)) or getattr(value, "ndim", 0) > 0
+def map_rows(
+    function: str, leaf: Callable[..., Any], names: Sequence[str], values: Sequence[Nested], at: str = ""
+) -> Any:
+    """Return leaf(at, row, ...) for each innermost row of the first argument, nested as that is.
+
+    names, values: the arguments walked in step; all must be as long as the first, level by level, down to its rows.
+    at: where the walk stands, "[1][0]" say, so that a refusal can name the place: names[0] + at.
+
+    >>> map_rows("f", lambda at, row, low: [x - low for x in row], ("rows", "lows"), ([[3, 4], [5]], [1, 2]))
+    [[2, 3], [3]]
+    """
+    first = items(function, names[0] + at, values[0])
+    if not len(first) or not is_sequence(first[0]):
+        return leaf(at, first, *values[1:])
+    others = [items(function, name + at, value) for name, value in zip(names[1:], values[1:], strict=True)]
+    for name, other in zip(names[1:], others, strict=True):
+        same_length(function, name + at, other, names[0] + at, len(first))
+    children = enumerate(zip(first, *others, strict=True))
+    return [map_rows(function, leaf, names, each, f"{at}[{i}]") for i, each in children]
 
 
 def same_length(function: str, argument: str, values: Sequence[Any], other: str, length: int) -> None:
@@ -125,11 +148,19 @@ def floats(function: str, argument: str, scores: Sequence[Any]) -> list[float]:
     return result
 
 
+def not_nan(function: str, argument: str, value: Any) -> float:
+    """Return a number of any sign, infinite or not, as a float."""
+    x = real(function, argument, value)
+    if isnan(x):
+        refuse(function, argument, "be a number", x)
+    return x
+
+
 def not_negative(function: str, argument: str, value: Any, *, finite: bool = False) -> float:
     """Return a number in [0, inf] as a float; with finite, in [0, inf)."""
-    x = real(function, argument, value)
-    if not x >= 0.0:
-        refuse(function, argument, "not be negative" if x < 0.0 else "be a number", x)
+    x = not_nan(function, argument, value)
+    if x < 0.0:
+        refuse(function, argument, "not be negative", x)
     if finite and x == inf:
         refuse(function, argument, "be finite", x)
     return x
@@ -168,9 +199,7 @@ def whole(function: str, argument: str, value: Any) -> int:
 def wholes(function: str, argument: str, values: Nested) -> list[int]:
     """Return a sequence of whole numbers as a list of ints."""
     sequence = items(function, argument, values)
-    return [
-        v if type(v) is int else whole(function, f"{argument}[{i}]", v) for i, v in enumerate(sequence)
-    ]
+    return [v if type(v) is int else whole(function, f"{argument}[{i}]", v) for i, v in enumerate(sequence)]
 
 
 def count(function: str, argument: str, value: Any, least: int = 0) -> int:
@@ -207,3 +236,31 @@ def choice(function: str, argument: str, value: object, names: tuple[str, ...]) 
     """Refuse a value that is not one of the names."""
     if value not in names:
         refuse(function, argument, f"be one of {', '.join(map(repr, names))}", value)
+
+
+def file(function: str, argument: str, value: Any) -> str:
+    """Return the path of a regular file, or of a link to one, as text; where there is none, open's own errors stand.
+
+    Directories are refused, and so are pipes and devices, which may never come to an end.
+    """
+    if not isinstance(value, (str, os.PathLike)):
+        refuse(function, argument, "be the path of a file", value, TypeError)
+    path = os.fsdecode(value)
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        refuse(function, argument, "be a regular file", path)
+    return path
+
+
+# --- the machine -----------------------------------------------------------------------------------------------------
+
+LEAST_NORMAL = ldexp(1.0, -1022)
+
+
+def no_flush(function: str) -> None:
+    """Refuse to go on where the process flushes subnormal numbers to zero: exact results would lose them unseen.
+
+    Some libraries switch the whole process so (`torch.set_flush_denormal`, code compiled with -ffast-math).  Halving
+    the least normal double shows a flush of results as well as one of operands.
+    """
+    if not LEAST_NORMAL * 0.5 > 0.0:
+        raise ArithmeticError(f"{function}: the process must not flush subnormal numbers to zero, got a mode that does")
