@@ -1,0 +1,175 @@
+"""The mass of many classes, sum of e**x, enclosed: the one place where the time goes.
+
+A mass is handed over as (n, b, lo, hi), which says
+
+    lo / 2**P  <  (sum of e**x) / e**(n / 2**b)  <  hi / 2**P
+
+`quick` (levels 0 and 1) lets libm's exp work for the classes that weigh little, and corrects it in the others, the heavy
+ones.  `tabled` (level 2) uses no libm at all, `long` (level 3 on) whole numbers of any length.
+
+    P    bits after the point of a table entry: 89, so that every entry but the first fits three digits of Python's int
+    A    e**(-i / 2**5), B  e**(-i / 2**15), C  e**(-i / 2**25), rounded down, in units of 2**-P: off by less than 1
+"""
+
+__all__ = ["P", "Mass", "long", "quick", "tabled"]
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import repeat
+from math import ceil, floor, fsum
+from operator import neg
+
+from refcalc.exact import _integer
+from refcalc.exact._libm import TRUST, libm_is_trusted
+
+Mass = tuple[int, int, int, int]
+
+P = 89
+RANGE = 650.0  # beyond +-RANGE, e**x is left to `tabled`
+DEPTH = 79  # nats below the largest class that `tabled` looks at: e**-79 < 2**-113
+_HEAVY = (2.0**-4, 2.0**-12)  # at level 0 and 1, the share of the average class above which a class is heavy
+
+exp = math.exp  # a name of this module, so that a test can bend it
+
+
+def quick(xs: Sequence[float], level: int) -> Mass | None:
+    """Return the mass of xs with libm's help, or None where its exp is not trusted or out of RANGE."""
+    # A class is heavy if e**x exceeds the share c of the average.  Split each heavy class at k = floor(2**15 x):
+    #
+    #     e**x  =  e**(k / 2**15) + e**x (1 - e**-z),    z = x - k / 2**15 in [0, 2**-15).
+    #
+    # The first part comes from the tables.  The second, and the light classes, are a small part of the mass, so that
+    # libm's error is scaled down with them.  No x - m is formed anywhere: its rounding does not exist.
+    if not libm_is_trusted():
+        return None
+    try:
+        es = list(map(exp, xs))
+    except OverflowError:
+        return None
+    total = sum(es)  # only steers the split: Python's versions differ in the last bits of sum
+    if not 1e-280 < total < 1e280:
+        return None
+    cut = math.log(total * _HEAVY[level] / len(xs))
+    heavy = [x for x in xs if x >= cut]
+    if not -RANGE < cut < RANGE:
+        return None
+    heavy_es = list(map(exp, heavy))
+    light = fsum(es + list(map(neg, heavy_es)))  # exp is a function, so the heavy ones cancel without error
+    ys = [x * 32768.0 for x in heavy]
+    ks = list(map(floor, ys))
+    top = max(ks)
+    a, b, _ = _tables()
+    s = sum([a[(n := top - k) >> 10] * b[n & 1023] for k in ks]) >> P
+    rest = fsum([e * ((z := (y - k) * 2.0**-15) * (1.0 - z * (0.5 - z / 6.0))) for e, y, k in zip(heavy_es, ys, ks)])
+    scale, trust = _scale(top) if len(xs) > 200 else (exp(-top * 2.0**-15), 2.0 * TRUST)
+    small = scale * (light + rest)
+    #   Ledger.  Units of 2**-P:
+    #     two entries of at most 2**P, each short by less than 1, and the last floor     -2 h - 1 .. 0   for h classes
+    #   small, relative to scale * light, t = TRUST being libm's exp:
+    #     libm t, fsum 2**-53; scale 2**-52.9, the sum and the product 2**-53 each       t + 2**-50.9
+    #     (t a second time where scale is libm's, which saves a few microseconds on a short row)
+    #   small, relative to scale * rest:
+    #     libm t; z, which is exact but for -1/2 < y < 0, 2**-53; five operations on
+    #     factors next to 1, 2**-52; the series z - z**2/2 + z**3/6, z**3/24 < 2**-49.5;
+    #     fsum, scale, sum and product as above                                          t + 2**-48.6
+    #   small, absolute: e**x below 2**-1022 is off by more than t, yet by less than 2**-1060 in all for 10**4 classes of
+    #   scale < 2**938: far below one unit.
+    #   Second order terms, and the roundings in the next line: below 2**-90 and 2**-100, covered by 2**-50 and 2**-48.
+    slack = scale * (light * (trust + 2.0**-50) + rest * (trust + 2.0**-48))
+    unit = 2.0**P
+    middle, wide = floor(small * unit), ceil(slack * unit) + 2
+    return top, 15, s + middle - wide, s + middle + wide + 2 * len(heavy) + 1
+
+
+def tabled(xs: Iterable[float], counts: Iterable[int] | None = None) -> Mass | None:
+    """Return the mass of xs, each class counted as often as counts says, without libm to 2**-73 or better.
+
+    None where a class is so large that 2**25 times it overflows.
+    """
+    xs = list(xs)
+    second = max(xs)
+    if not -(2.0**900) < second < 2.0**900:
+        return None
+    cut = second - DEPTH
+    if counts is None:
+        kept, weights = [x for x in xs if x >= cut], repeat(1)
+        lost = len(xs) - len(kept)
+    else:
+        pairs = list(zip(xs, counts))
+        kept, weights = [x for x, _ in pairs if x >= cut], [c for x, c in pairs if x >= cut]
+        lost = sum(c for _, c in pairs) - sum(weights)
+    ys = [x * 33554432.0 for x in kept]
+    ks = list(map(floor, ys))
+    top = max(ks)
+    a, b, c = _tables()
+    places = [min(top - k, _DEEPEST) for k in ks]
+    ts = [w * (a[n >> 20] * b[n >> 10 & 1023] * c[n & 1023] >> 2 * P) for n, w in zip(places, weights)]
+    # e**x = T e**z with z = 2**-25 (y - k) < 2**-25, and e**z - 1 = z + z**2/2 + z**3/6 + less than z**4/23.
+    rest = fsum([t * ((z := (y - k) * 2.0**-25) * (1.0 + z * (0.5 + z / 6.0))) for t, y, k in zip(ts, ys, ks)])
+    #   Ledger.  Units of 2**-P, for each of `many` classes:
+    #     three entries of at most 2**P short by less than 1 each, and the floor         -4 .. 0; times e**z: -4.1 .. 0
+    #     a class lost below the cut, or deeper than the table reaches                    less than 2**-20
+    #   rest, relative to itself (it is below 2**-25 of the mass): t to float 2**-53; z, and five operations next to 1,
+    #     2**-51.6; the series 2**-79; fsum 2**-53                                        2**-50.8
+    s = sum(ts)
+    many = len(kept) if counts is None else sum(weights)
+    middle, wide = floor(rest), ceil(rest * 2.0**-50) + 1
+    return top, 25, s + middle - wide, s + middle + wide + 5 * many + (lost >> 20) + 2
+
+
+def long(xs: Iterable[float], counts: Iterable[int], bits: int) -> tuple[float, int, int]:
+    """Return (x, lo, hi) with lo / 2**bits < (sum of e**x) / e**x < hi / 2**bits, x being the largest of xs."""
+    pairs = list(zip(xs, counts))
+    second = max(x for x, _ in pairs)
+    total = width = 0
+    for x, count in pairs:
+        n, k = power(x, second, bits)
+        total += count * (n >> -k)
+        width += count
+    # A power is within 4 units of its own last place, which k <= 0 only makes smaller; the shift's floor adds 1.
+    return second, total - 5 * width, total + 5 * width
+
+
+def power(x: float, m: float, bits: int) -> tuple[int, int]:
+    """Return (n, k) with e**(x - m) = n * 2**(k - bits), n within 4 units of the truth, for x <= m.
+
+    Where e**(x - m) < 2**-(8 bits + 2400), n is 0 and k is -(8 bits + 2400).
+    """
+    if x == m:
+        return 1 << bits, 0
+    deepest = 8 * bits + 2400
+    if m - x > 0.7 * deepest:  # 0.7 > ln 2
+        return 0, -deepest
+    (a, b), (p, q) = x.as_integer_ratio(), m.as_integer_ratio()
+    d = max(b, q)
+    y = ((a * (d // b) - p * (d // q)) << bits) // d  # short by less than one unit: e**(x - m) by less than 2 of n's
+    return _integer.exp(y, bits)
+
+
+def _scale(top: int) -> tuple[float, float]:
+    """Return e**-(top / 2**15) without libm, and what it adds to libm's error: nothing."""
+    n, k = _integer.exp(-top << 64 - 15, 64)
+    return math.ldexp(n, k - 64), TRUST
+
+
+_DEEPEST = (DEPTH + 1 << 25) - 1
+
+
+@lru_cache(maxsize=1)
+def _tables() -> tuple[list[int], list[int], list[int]]:
+    return _table(5, 32 * (DEPTH + 1)), _table(15, 1024), _table(25, 1024)
+
+
+def _table(b: int, size: int) -> list[int]:
+    """Return e**(-i / 2**b) for i in range(size) in units of 2**-P, rounded down (off by less than 1 and 2**-20).
+
+    With v = P + 40 bits a step's product is short by less than 1 + 2 units, 4 * size < 2**14 of 2**-v in all.
+    """
+    v = P + 40
+    n, k = _integer.exp(-1 << v - b, v)
+    step, power, entries = n >> -k, 1 << v, []
+    for _ in range(size):
+        entries.append(power >> 40)
+        power = power * step >> v
+    return entries

@@ -1,0 +1,98 @@
+"""From an enclosure of a real number to the double nearest to it.
+
+    level    how much work is spent on an enclosure: 0 and 1 trust libm's exp within a bound, 2 trusts nothing and is
+             good to about 2**-76, and 3, 4, 5, ... are whole numbers of 256, 512, 1024, ... bits
+    (lo, hi, d)   an open enclosure: integers with lo / d < the real number < hi / d, d > 0
+
+Ziv's strategy: enclose, ask whether every number inside rounds to one double, and otherwise enclose more tightly.
+Two things can make that go on for ever, and both are everyday input here:
+
+* the number is rational and lies half-way between two doubles (the gradient of a uniform row with label smoothing).
+  What is rational is therefore decided by integers: `rounded` asks for it as soon as an enclosure has failed once;
+* the number is half-way between two doubles plus dust: `token_nll([1e16, -1.0], 1)` is 1e16 + 1 + e**-(1e16 + 1), and an
+  enclosure with an honest error on both sides would need 1.4e16 bits to get off the half-way point.  The enclosures are
+  therefore open and their rational part is exact: (1e16 + 1, 1e16 + 1 + 2**-1200) says all there is to know.
+"""
+
+__all__ = ["LIMIT_BITS", "Enclosure", "nearest", "round_open", "rounded", "signed", "working_bits"]
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import inf, nextafter
+
+from refcalc import _check
+
+Enclosure = tuple[int, int, int]
+
+LIMIT_BITS = 1 << 14  # the last precision tried
+FIRST_LEVEL = 0  # tests raise it to force a tier
+
+
+def working_bits(level: int) -> int:
+    """Return the bits to which functions of one number are computed at a level."""
+    return 128 if level < 3 else 256 << (level - 3)
+
+
+def rounded(
+    function: str,
+    enclose: Callable[[int], Enclosure],
+    rational: Callable[[], Fraction | None] = lambda: None,
+) -> float:
+    """Return the double nearest to the real number that enclose(level) encloses.
+
+    rational() is asked once, after the first failure: the number's value if it is rational, else None.
+
+    Raises ArithmeticError where LIMIT_BITS bits do not decide.
+    """
+    _check.no_flush(function)
+    level = FIRST_LEVEL
+    result = round_open(*enclose(level))
+    if result is None and (exact := rational()) is not None:
+        return nearest(exact.numerator, exact.denominator)
+    while result is None:
+        level += 1
+        bits = working_bits(level)
+        if bits > LIMIT_BITS:
+            raise ArithmeticError(
+                f"{function}: the last bit must be decided within {LIMIT_BITS} bits, got no decision from "
+                f"{working_bits(level - 1)} and would go on with {bits}"
+            )
+        result = round_open(*enclose(level))
+    return result
+
+
+def round_open(lo: int, hi: int, d: int) -> float | None:
+    """Return the double nearest to every real number strictly between lo/d and hi/d, or None if there are several.
+
+    0.0 is returned without a sign.
+
+    >>> round_open(2**53 + 1, 2**53 + 2, 1)       # the lower end is half-way, and is not in the enclosure
+    9007199254740994.0
+    >>> round_open(2**53, 2**53 + 2, 1) is None
+    True
+    """
+    f, g = nearest(lo, d), nearest(hi, d)
+    if f == g:
+        return f
+    if g == nextafter(f, inf) and g < inf:
+        (a, b), (p, q) = f.as_integer_ratio(), g.as_integer_ratio()
+        middle = (a * q + p * b) * d  # over 2 b q d
+        if lo * 2 * b * q == middle:
+            return g
+        if hi * 2 * b * q == middle:
+            return f
+    return None
+
+
+def nearest(n: int, d: int) -> float:
+    """Return the double nearest to n/d, ties to even: inf where it overflows, and 0.0 without a sign."""
+    try:
+        return n / d + 0.0  # int / int is correctly rounded, subnormals included; -0.0 + 0.0 is 0.0
+    except OverflowError:
+        return inf if n > 0 else -inf
+
+
+def signed(enclosure: Enclosure) -> Enclosure:
+    """Return the enclosure of the number's negative."""
+    lo, hi, d = enclosure
+    return -hi, -lo, d
