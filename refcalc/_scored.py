@@ -18,13 +18,20 @@ REDUCTIONS = ("mean", "none", "sum")
 class ScoredRows:
     """The options of one cross-entropy, and the walk over its rows, refusing in the name of one function.
 
-    name: that function; arguments: what it calls its logits and its targets.
+    name: that function; arguments: what it calls its logits and its targets; hard: whether it takes classes only.
     """
 
     def __init__(
-        self, name: str, arguments: tuple[str, str], ignore_index: int, weight: Any = None, label_smoothing: float = 0.0
+        self,
+        name: str,
+        arguments: tuple[str, str],
+        ignore_index: int,
+        weight: Any = None,
+        label_smoothing: float = 0.0,
+        *,
+        hard: bool = False,
     ) -> None:
-        self.name, self.arguments = name, arguments
+        self.name, self.arguments, self.hard = name, arguments, hard
         self.ignore_index = _check.whole(name, "ignore_index", ignore_index)
         self.weight = None if weight is None else _check.weights(name, "weight", weight)
         self.smoothing = _check.fraction_of_one(name, "label_smoothing", label_smoothing)
@@ -49,6 +56,8 @@ class ScoredRows:
             self._check_classes(names[0], _check.row(self.name, names[0], row))
             y, q, share = None, None, 1.0
             if soft:
+                if self.hard:
+                    _check.refuse(self.name, names[1], f"nest one level less than {names[0]}", target)
                 q = self._probabilities(names[1], target)
             else:
                 y = _check.whole(self.name, names[1], target)

@@ -140,7 +140,7 @@ def causal_lm_loss(
         if reduction != "mean":
             _check.refuse(name, "num_items", f"be None with reduction {reduction!r}", num_items)
         num_items = _check.count(name, "num_items", num_items, least=1)
-    rows = ScoredRows(name, ("logits", "labels"), ignore_index)
+    rows = ScoredRows(name, ("logits", "labels"), ignore_index, hard=True)
     targets = causal_targets(name, labels, attention_mask, rows.ignore_index)
     if num_items is not None:
         return ExactSum(_losses(rows, logits, targets)[1]) / num_items

@@ -76,8 +76,8 @@ class Tally:
         >>> tally.n_targets, tally.n_bytes, tally.n_chars, tally.n_words
         (2, 10, 9, 2)
 
-        Raises ValueError for a negative nll or nan, naming its place; UnicodeEncodeError for text that is no Unicode
-        (lone surrogates).
+        Raises ValueError for a negative nll or nan, naming its place, and for text with lone surrogates, which has no
+        UTF-8 bytes; TypeError for what is no text.
         """
         values = list(nlls)
         for i, value in enumerate(values):
@@ -85,8 +85,7 @@ class Tally:
         total = ExactSum(values)
         if text is None:
             return cls(total, len(values), n_documents=1)
-        n_bytes = len(text.encode("utf-8"))
-        return cls(total, len(values), n_bytes=n_bytes, n_chars=len(text), n_words=len(text.split()), n_documents=1)
+        return cls(total, len(values), n_documents=1, **text_counts("Tally.of", "text", text))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"Tally: {name} cannot be set, a tally does not change; merge with +")
@@ -197,3 +196,14 @@ def _merged(name: str, ours: int | None, theirs: int | None) -> int | None:
     if ours is None or theirs is None:
         raise ValueError(f"Tally: {name} must be counted in both tallies or in neither, got {ours} and {theirs}")
     return ours + theirs
+
+
+def text_counts(function: str, argument: str, text: str) -> dict[str, int]:
+    """Return n_bytes (UTF-8), n_chars (code points) and n_words (runs of what is no white space) of a text."""
+    if not isinstance(text, str):
+        _check.refuse(function, argument, "be text", text, TypeError)
+    try:
+        n_bytes = len(text.encode("utf-8"))
+    except UnicodeEncodeError:
+        _check.refuse(function, argument, "be Unicode without lone surrogates", text)
+    return {"n_bytes": n_bytes, "n_chars": len(text), "n_words": len(text.split())}
