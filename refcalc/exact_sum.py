@@ -18,9 +18,9 @@ UNIT_BITS = 1074  # 2**-1074 is the least positive double
 class ExactSum:
     """A sum of numbers that is exact whatever their order, size and number.
 
-    ExactSum(values) sums finite or infinite floats and ints.  `a + b` merges two sums or adds a number; `float(a)` is
-    the true sum rounded once; `a / n` is the true quotient by a whole number or another sum, rounded once.  Sums are
-    immutable, equal when their values are equal, hashable, and pickle.
+    ExactSum(values) sums finite or infinite floats, ints and other sums.  `a + b` merges two sums or adds a number;
+    `float(a)` is the true sum rounded once; `a / n` is the true quotient by a whole number or another sum, rounded
+    once.  Sums are immutable, equal when their values are equal, hashable, and pickle.
 
     >>> float(ExactSum([1e16, 1.0, -1e16])), 1e16 + 1.0 - 1e16
     (1.0, 0.0)
@@ -31,8 +31,8 @@ class ExactSum:
     >>> ExactSum([1.5]).to_hex()
     '0x3p-1'
 
-    Raises ValueError for nan, or for inf and -inf in one sum; TypeError for what is no number; ArithmeticError where
-    the process flushes subnormal numbers to zero.
+    Raises ValueError for nan, an int beyond the doubles, or inf and -inf in one sum; TypeError for what is no number;
+    ArithmeticError where the process flushes subnormal numbers to zero.
 
     Accuracy: the sum is exact; float() and / are correctly rounded, beyond the doubles to inf.
     """
@@ -42,7 +42,7 @@ class ExactSum:
     _units: int  # the sum of all finite values, in units of 2**-1074
     _infinite: float  # inf or -inf if one was added, else 0.0
 
-    def __init__(self, values: Iterable[float] = ()) -> None:
+    def __init__(self, values: "Iterable[float | ExactSum]" = ()) -> None:
         _check.no_flush("ExactSum")
         self._units, self._infinite = _total(list(values))
 
@@ -146,13 +146,14 @@ def _total(values: list[Any]) -> tuple[int, float]:
             pass
     total, infinite = 0, 0.0
     for i, value in enumerate(values):
-        x = value if type(value) in (int, float) else _check.real("ExactSum", f"values[{i}]", value)
-        if isnan(x):
-            _check.refuse("ExactSum", f"values[{i}]", "be a number", x)
+        if isinstance(value, ExactSum):
+            total, infinite = total + value._units, infinite + value._infinite
+            continue
+        x = _check.not_nan("ExactSum", f"values[{i}]", value)
         if isinf(x):
             infinite += x
         else:
-            total += _units(x)
+            total += _units(value if type(value) is int else x)
     if isnan(infinite):
         raise ValueError("ExactSum: values must not hold both inf and -inf, got both")
     return total, infinite

@@ -186,8 +186,9 @@ def entropy(logits: Row) -> float:
     #
     # a sum of positive terms, to which a maximum itself adds nothing.
     row = _check.row("entropy", "logits", logits)
+    # Each term is divided by top before the sum: a row near the largest doubles would overflow otherwise.
     m, tail, masses, top = _masses("entropy", "logits", row)
-    spread = fsum([mass * (m - z) for mass, z in zip(masses, map(float, row), strict=True) if mass]) / top
+    spread = fsum([mass * (m - z) / top for mass, z in zip(masses, map(float, row), strict=True) if mass])
     return _log_1_plus(tail) + spread / (1.0 + tail)
 
 
@@ -240,7 +241,7 @@ def _masses(
         tail = fsum([*masses, -top])
         if LEAST_TAIL <= tail < inf:
             return float(m), tail / top, masses, top
-    except (OverflowError, TypeError, ValueError):
+    except (ArithmeticError, TypeError, ValueError):
         pass
     scores = _check.floats(function, argument, row)
     m = max(scores)

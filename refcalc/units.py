@@ -7,8 +7,8 @@ A rate has a numerator and a denominator, and both must be about the same text: 
 text of the scored targets.  A perplexity is exp of a mean in nats; 2 to the power of the same mean in bits is the same
 number.
 
-Accuracy of all functions here is "bounded": the nearest doubles to log 2 and log 10 are off by less than 0.4 u (u =
-2**-53), and each operation rounds once.  exact has the same names with one rounding in all.
+Accuracy of all functions here is "bounded": each operation rounds once, and the doubles nearest to log 2 and log 10 are
+off by less than 0.31 and 0.85 relative units of u = 2**-53.  exact has the same names with one rounding in all.
 """
 
 __all__ = [
@@ -90,7 +90,7 @@ def bits_to_nats(bits: float) -> float:
 
 
 def nats_to_log10(nats: float) -> float:
-    """Return nats / log 10, the unit of ARPA files, KenLM and SRILM.  Any sign.  Accuracy: 1 ulp, proved.
+    """Return nats / log 10, the unit of ARPA files, KenLM and SRILM.  Any sign.  Accuracy: 1.35 ulp, proved.
 
     >>> nats_to_log10(2.302585092994046)
     1.0
@@ -99,7 +99,7 @@ def nats_to_log10(nats: float) -> float:
 
 
 def log10_to_nats(log10: float) -> float:
-    """Return log10 * log 10: a score of KenLM or SRILM in nats.  Any sign.  Accuracy: 1 ulp, proved.
+    """Return log10 * log 10: a score of KenLM or SRILM in nats.  Any sign.  Accuracy: 1.35 ulp, proved.
 
     >>> log10_to_nats(1.0)
     2.302585092994046
@@ -134,7 +134,7 @@ def bits_per_byte(nll_sum: float, n_bytes: int) -> float:
 
     Raises ValueError for a negative nll_sum or nan, or if n_bytes is below 1; TypeError if one is of the wrong kind.
 
-    Accuracy: 3 ulp, proved (log 2, the product and the quotient: 0.4 + 1 + 1 relative units of u).
+    Accuracy: 3 ulp, proved (log 2, the product and the quotient: 0.31 + 1 + 1 relative units of u).
     """
     return _bits("bits_per_byte", nll_sum, "n_bytes", n_bytes)
 
