@@ -166,6 +166,16 @@ class Differences(unittest.TestCase):
             def tolist(self):
                 return [[1.0, 2.0], [3.0, 4.0]]
 
+        class Scalar:
+            ndim = 0
+
+            def tolist(self):
+                return 5.0
+
+            def __float__(self):
+                raise AssertionError("float of a tensor that has a gradient warns")
+
+        self.assertTrue(compare([Scalar()], [5.0]).equal and compare(5, Scalar()).equal)
         self.assertTrue(compare(Tensor(), ((1, 2), (3, 4))).equal)
         self.assertTrue(compare([Tensor(), 5.0], [[[1, 2], [3, 4]], Fraction(5)]).equal)
         self.assertEqual(compare([[], [[1.0, 2.0]], 3.0], [[], [[1.0, 2.0]], 4.0]).first, (2,))
@@ -246,6 +256,7 @@ class Explained(unittest.TestCase):
     def test_overflow_is_explained_only_at_the_end_of_the_dtype(self):
         self.assertTrue(compare(inf, 65520.0, dtype="float16").explained)
         self.assertTrue(compare(-inf, -1e300, dtype="bfloat16").explained)
+        self.assertEqual(compare(-inf, -1e300, dtype="bfloat16").worst_share, 0.0)
         self.assertFalse(compare(inf, 60000.0, dtype="float16").explained)
         self.assertFalse(compare(-inf, 65520.0, dtype="float16").explained)
         self.assertFalse(compare(inf, 0.0, dtype="float16", classes=10).explained)
