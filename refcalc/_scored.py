@@ -18,7 +18,8 @@ REDUCTIONS = ("mean", "none", "sum")
 class ScoredRows:
     """The options of one cross-entropy, and the walk over its rows, refusing in the name of one function.
 
-    name: that function; arguments: what it calls its logits and its targets; hard: whether it takes classes only.
+    name: that function; arguments: what it calls its logits and its targets; hard: whether it takes classes only;
+    shifted: whether its targets are labels moved one place to the left, so that row t has label t + 1.
     """
 
     def __init__(
@@ -30,8 +31,9 @@ class ScoredRows:
         label_smoothing: float = 0.0,
         *,
         hard: bool = False,
+        shifted: bool = False,
     ) -> None:
-        self.name, self.arguments, self.hard = name, arguments, hard
+        self.name, self.arguments, self.hard, self.shifted = name, arguments, hard, shifted
         self.ignore_index = _check.whole(name, "ignore_index", ignore_index)
         self.weight = None if weight is None else _check.weights(name, "weight", weight)
         self.smoothing = _check.fraction_of_one(name, "label_smoothing", label_smoothing)
@@ -52,7 +54,7 @@ class ScoredRows:
             soft = _check.is_sequence(target)
             if not len(row) and soft and not len(target):
                 return []  # a batch, or a sequence, of no rows
-            names = (self.arguments[0] + at, self.arguments[1] + at)
+            names = (self.arguments[0] + at, self.arguments[1] + (_next_place(at) if self.shifted else at))
             self._check_classes(names[0], _check.row(self.name, names[0], row))
             y, q, share = None, None, 1.0
             if soft:
@@ -110,3 +112,9 @@ def causal_targets(name: str, labels: Nested, attention_mask: Nested, ignore_ind
     names, values = ("labels", "attention_mask"), (labels, attention_mask)
     given = 1 if attention_mask is None else 2
     return _check.map_rows(name, shifted, names[:given], values[:given])
+
+
+def _next_place(at: str) -> str:
+    """Return the place after one: "[1][4]" after "[1][3]"."""
+    outer, _, last = at.rpartition("[")
+    return f"{outer}[{int(last[:-1]) + 1}]" if last else at

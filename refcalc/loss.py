@@ -140,11 +140,11 @@ def causal_lm_loss(
         if reduction != "mean":
             _check.refuse(name, "num_items", f"be None with reduction {reduction!r}", num_items)
         num_items = _check.count(name, "num_items", num_items, least=1)
-    rows = ScoredRows(name, ("logits", "labels"), ignore_index, hard=True)
+    rows = ScoredRows(name, ("logits", "labels"), ignore_index, hard=True, shifted=True)
     targets = causal_targets(name, labels, attention_mask, rows.ignore_index)
     if num_items is not None:
         return ExactSum(_losses(rows, logits, targets)[1]) / num_items
-    losses = _reduced(rows, logits, targets, reduction)
+    losses = _reduced(rows, logits, targets, reduction, labels)
     return _without_last(losses) if reduction == "none" else losses
 
 
@@ -190,14 +190,14 @@ def _losses(rows: ScoredRows, logits: Nested, targets: Nested) -> tuple[Any, lis
     return rows.walk(partial(_row_loss, rows), lambda classes: 0.0, logits, targets)
 
 
-def _reduced(rows: ScoredRows, logits: Nested, targets: Nested, reduction: str) -> Any:
+def _reduced(rows: ScoredRows, logits: Nested, targets: Nested, reduction: str, given: Nested = None) -> Any:
     _check.choice(rows.name, "reduction", reduction, REDUCTIONS)
     nested, losses, shares = _losses(rows, logits, targets)
     if reduction == "none":
         return nested
     if reduction == "sum":
         return float(ExactSum(losses))
-    rows.check_denominator(shares, targets)
+    rows.check_denominator(shares, targets if given is None else given)
     return ExactSum(losses) / ExactSum(shares)
 
 
