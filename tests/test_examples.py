@@ -1,0 +1,138 @@
+"""The examples that need nothing installed: each runs, and its key figures are right by plain formulas."""
+
+import ast
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from math import exp, fsum, log
+from pathlib import Path
+from typing import Any
+
+from examples import four_numbers
+
+ROOT = Path(__file__).resolve().parents[1]
+BATCH = ROOT / "examples" / "real_batch.json"
+
+
+def run(*arguments: str) -> str:
+    """Return what `python -m ...` prints from the root, or fail: a warning is an error, and so is an exit status."""
+    command = [sys.executable, "-W", "error", "-m", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode or done.stderr:
+        raise AssertionError(f"{' '.join(arguments)}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def number_after(words: str, text: str) -> float:
+    """Return the first number that follows the words."""
+    found = re.search(re.escape(words) + r"\s+(?:\d+\s+)??(-?\d+\.\d*(?:e-?\d+)?)", text)
+    if found is None:
+        raise AssertionError(f"no number after {words!r} in\n{text}")
+    return float(found[1])
+
+
+def mean_nll(logits: Any, pairs: list[tuple[int, int, int]]) -> float:
+    """Return the mean nll of (sequence, row, target), by the textbook."""
+    return fsum(log(fsum(map(exp, logits[b][t]))) - logits[b][t][y] for b, t, y in pairs) / len(pairs)
+
+
+def pairs_of(tokens: list[list[int]], mask: list[list[int]], shift: int) -> list[tuple[int, int, int]]:
+    return [
+        (b, t - shift, y)
+        for b, sequence in enumerate(tokens)
+        for t, y in enumerate(sequence)
+        if t >= shift and mask[b][t]
+    ]
+
+
+def four_means(logits: Any, tokens: list[list[int]], mask: list[list[int]]) -> list[float]:
+    """Return the mean nll shifted and masked, shifted only, masked only, and neither."""
+    full = [[1] * len(sequence) for sequence in tokens]
+    return [mean_nll(logits, pairs_of(tokens, kept, shift)) for shift in (1, 0) for kept in (mask, full)]
+
+
+def numbers(logits: Any) -> list[float]:
+    """Return all logits of a batch, flat."""
+    return [z for sequence in logits for row in sequence for z in row]
+
+
+class FourNumbers(unittest.TestCase):
+    def test_the_four_are_right_and_differ(self):
+        printed = run("examples.four_numbers")
+        tokens = four_numbers.TOKENS
+        want = four_means(four_numbers.logits_of_a_fair_model(tokens, seed=4), tokens, four_numbers.MASK)
+        names = ["shifted, masked", "shifted, padding scored", "not shifted, masked", "not shifted, padding scored"]
+        for name, value in zip(names, want, strict=True):
+            self.assertAlmostEqual(number_after(f"\n{name}", printed), value, delta=6e-7, msg=name)
+        self.assertEqual(len({round(value, 2) for value in want}), 4)
+        self.assertEqual(printed.count("<- the loss"), 1)
+
+
+class WorkedFigures(unittest.TestCase):
+    def test_all_figures_agree(self):
+        printed = run("examples.worked_figures")
+        self.assertTrue(printed.endswith("\nall figures agree\n"), printed)
+        self.assertGreaterEqual(printed.count("printed"), 40)
+        self.assertNotIn("DIFFERS", printed)
+
+
+class MergedParts(unittest.TestCase):
+    def test_the_parts_give_the_whole(self):
+        printed = run("examples.merge_logsumexp")
+        merged = number_after("logsumexp of these eight", printed)
+        self.assertAlmostEqual(merged, number_after("logsumexp of the whole row", printed), delta=1e-14)
+        at_once = number_after("all at once", printed)
+        self.assertEqual(number_after("sums added, divided by all targets", printed), at_once)
+        self.assertIn("logsumexp                 -inf", printed)
+
+    def test_what_the_merge_costs_is_shown(self):
+        printed = run("examples.merge_logsumexp")
+        self.assertEqual(number_after("minus the target's logit", printed), 0.0)
+        # exp(-45) + exp(-40) + exp(-50)
+        self.assertAlmostEqual(number_after("nll of the whole row", printed) / 4.277172316081879e-18, 1.0, delta=1e-15)
+        wrong = number_after("mean of the chunks' means (wrong)", printed)
+        self.assertGreater(abs(wrong - number_after("all at once", printed)), 0.01)
+
+
+class RealBatch(unittest.TestCase):
+    def setUp(self) -> None:
+        self.batch = json.loads(BATCH.read_text(encoding="utf-8"))
+
+    def test_the_command_gives_its_loss_and_the_four_numbers(self):
+        batch = self.batch
+        report = json.loads(run("refcalc", "loss", "examples/real_batch.json", "--json"))
+        want = four_means(batch["logits"], batch["tokens"], batch["attention_mask"])
+        for got, value in zip(report["four_numbers"].values(), want, strict=True):
+            self.assertAlmostEqual(got, value, delta=1e-13)
+        self.assertEqual(report["n_targets"], 71)
+        self.assertEqual(report["n_bytes"], len("".join(batch["text"])))  # all of it ASCII, and all of it scored
+        self.assertAlmostEqual(report["bits_per_byte"], want[0] * 71 / (log(2) * report["n_bytes"]), delta=1e-13)
+        self.assertLess(report["mean_nll"], 0.7 * report["uniform_nll"])  # it has learned something
+
+    def test_its_numbers_are_float32_and_its_tokens_spell_the_text(self):
+        logits = numbers(self.batch["logits"])
+        self.assertEqual(struct.unpack(f"<{len(logits)}f", struct.pack(f"<{len(logits)}f", *logits)), tuple(logits))
+        classes = ast.literal_eval(self.batch["comment"].partition("the characters ")[2])
+        for i, (tokens, mask) in enumerate(zip(self.batch["tokens"], self.batch["attention_mask"], strict=True)):
+            said = "".join(classes[y] for y, kept in zip(tokens, mask, strict=True) if kept)
+            self.assertEqual(said, "\n" + self.batch["text"][i])
+
+    def test_it_can_be_made_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "batch.json")
+            run("examples.make_real_batch", path)
+            again = json.loads(Path(path).read_text(encoding="utf-8"))
+        logits, made = self.batch.pop("logits"), again.pop("logits")
+        self.assertEqual(again, self.batch)
+        # Another libm may move a training step's last bit; a float32 of 4.0 holds 2.4e-7.
+        for z, made_z in zip(numbers(logits), numbers(made), strict=True):
+            self.assertAlmostEqual(z, made_z, delta=1e-5)
+
+
+if __name__ == "__main__":
+    unittest.main()
