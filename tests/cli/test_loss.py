@@ -170,7 +170,7 @@ class Refusals(LossCase):
 
     def test_tokens_that_are_none(self) -> None:
         self.assert_refused(
-            {"logits": [[0, 0]] * 2, "tokens": [0, 2]}, "causal_lm_loss: labels[0] must lie in [0, 2), got 2"
+            {"logits": [[0, 0]] * 2, "tokens": [0, 2]}, "causal_lm_loss: labels[1] must lie in [0, 2), got 2"
         )
         self.assert_refused(
             {"logits": [[0, 0]] * 2, "tokens": [0, -100]}, "causal_lm_loss: tokens[1] must be at least 0, got -100"
