@@ -19,6 +19,7 @@ FORMATS = {
     "float16": (11, -13, 16),
     "bfloat16": (8, -125, 128),
 }
+_ROUNDOFF = {dtype: ldexp(1.0, -precision) for dtype, (precision, _, _) in FORMATS.items()}  # u
 
 
 class Limit(NamedTuple):
@@ -73,7 +74,7 @@ def limit(
     _check.choice(function, "reduction", reduction, ("none", "mean", "sum"))
     scale = _check.not_negative(function, "scale", scale, finite=True)
     precision, low, _ = FORMATS[dtype]
-    u, least = ldexp(1.0, -precision), ldexp(1.0, low - precision)
+    u, least = _ROUNDOFF[dtype], ldexp(1.0, low - precision)
     words, relative, fixed = f"one rounding to {dtype}", u + 11.0 * 2.0**-53, least
     if classes is not None:
         v = _check.count(function, "classes", classes, least=1)
@@ -92,32 +93,45 @@ def limit(
     return Limit(words, relative, fixed)
 
 
-def sizes(a: float, e: float, dtype: str, allowed: Limit) -> tuple[float, float, float, float]:
-    """Return how far apart two numbers are: in ulp, absolutely, relatively, and as a share of the error allowed."""
-    if isnan(a) or isnan(e):
-        return inf, inf, inf, inf
-    steps, gap = _steps(a, e, dtype), abs(a - e)
-    if isinf(a) or isinf(e) or not e:
-        relative = inf
-    else:  # halved where the gap is beyond the doubles
-        relative = gap / abs(e) if gap < inf else abs(a / 2.0 - e / 2.0) / abs(e / 2.0)
-    return steps, gap, relative, _share(a, e, steps, dtype, allowed)
+def sizes(a: float, e: float, dtype: str, allowed: Limit, beyond: float = -1) -> tuple[float, float, float, float]:
+    """Return how far apart two numbers are: in ulp, absolutely, relatively, and as a share of the error allowed.
+
+    beyond: where no more steps than that lie between them, their count may be returned as 0.
+    """
+    gap, size = abs(a - e), abs(e)
+    if not (gap < inf and size > 0.0):  # nan is not less than inf
+        return _extreme_sizes(a, e, dtype, allowed)
+    # The gaps of dtype at x and above are wider than |x| u, so there are fewer than gap / (min(|a|, |e|) u) steps: when
+    # millions of pairs are compared, few need counting.  The half leaves room for the roundings of this line.
+    few = a * e > 0.0 and gap < 0.5 * beyond * min(abs(a), size) * _ROUNDOFF[dtype]
+    steps = 0 if few else _steps(a, e, dtype)
+    if allowed.steps is None:
+        share = gap / (allowed.relative * size + allowed.fixed)
+    else:
+        share = steps / allowed.steps if allowed.steps else inf
+    return steps, gap, gap / size, share
 
 
 def _additions(n: int) -> float:
     return min(n, max(8.0 * sqrt(n), n / 8.0))
 
 
-def _share(a: float, e: float, steps: float, dtype: str, allowed: Limit) -> float:
+def _extreme_sizes(a: float, e: float, dtype: str, allowed: Limit) -> tuple[float, float, float, float]:
+    """Return the same for what sizes has no simple answer to: zero, nan, infinities, a gap beyond the doubles."""
+    if isnan(a) or isnan(e):
+        return inf, inf, inf, inf
+    steps, gap = _steps(a, e, dtype), abs(a - e)
+    apart = isinf(e) or (isinf(a) and a * e < 0.0)
+    relative = inf if isinf(a) or isinf(e) or not e else abs(a / 2.0 - e / 2.0) / abs(e / 2.0)
     if allowed.steps is not None:
-        return steps / allowed.steps if allowed.steps else inf
-    if isinf(e) or (isinf(a) and a * e < 0.0):
-        return inf
-    gap = abs(a - e)
-    if isinf(a):  # an overflow: e had to be moved to the end of dtype
-        precision, _, high = FORMATS[dtype]
-        gap = max(0.0, ldexp(1.0 - ldexp(1.0, -precision), high) - abs(e))
-    return gap / (allowed.relative * abs(e) + allowed.fixed)
+        share = steps / allowed.steps if allowed.steps else inf
+    elif apart:
+        share = inf
+    else:  # an infinite a is an overflow: e had to be moved to the end of dtype
+        high = FORMATS[dtype][2]
+        moved = max(0.0, ldexp(1.0 - _ROUNDOFF[dtype], high) - abs(e)) if isinf(a) else gap
+        share = moved / (allowed.relative * abs(e) + allowed.fixed)
+    return steps, gap, relative, share
 
 
 def _steps(a: float, e: float, dtype: str) -> float:

@@ -111,9 +111,9 @@ def compare(
     and for a negative scale; TypeError for what is no number.
 
     Accuracy: counts of ulp are exact between numbers of dtype, elsewhere correctly rounded; absolute differences are
-    correctly rounded, relative ones within 1 ulp, both inf beyond the doubles.  The error allowed is bounded from above
-    to first order in u, in `_rounding`, for one row's loss or log-softmax, its mean and sum; with weights or smoothing
-    it is measured only.  Torch and jax used about half of it at most, V = 10 to 151,936, tests/peers/check_closeness.py.
+    correctly rounded, relative ones within 1 ulp, both inf beyond the doubles.  The error allowed is derived in
+    `_rounding`, to first order in u, for log-softmax and for losses, their mean and sum; for weights and smoothing it
+    is measured only.  Torch and jax use about half of it at most, V = 10 to 151,936: tests/peers/check_closeness.py.
 
     Source: Blanchard, Higham & Higham (2021), doi:10.1093/imanum/draa038, for the rounding of log-softmax.
     """
@@ -166,24 +166,22 @@ def _compare(function: str, actual: Nested, expected: Nested, dtype: str, allowe
     shape_difference = _shape_difference(left, right, ())
     if shape_difference is not None:
         return Comparison(dtype, allowed.words, shape_difference)
-    elements, differing, first = 0, 0, -1
-    worst: list[tuple[float, int]] = [(-1.0, -1)] * 4  # ulp, absolute, relative, share: each with its place
+    differing, first, elements = 0, None, _count(left)
+    worst: list[tuple[float, Index]] = [(-1.0, ())] * 4  # ulp, absolute, relative, share: each with its index
     worst_pair = (0.0, 0.0)
-    for place, (a, e) in enumerate(zip(_leaves(left), _leaves(right), strict=True)):
-        elements += 1
-        if a == e:
-            continue
-        first = first if differing else place
+    for index, a, e in _unequal(left, right, ()):
+        first = index if first is None else first
         differing += 1
-        for k, size in enumerate(_rounding.sizes(a, e, dtype, allowed)):
+        for k, size in enumerate(_rounding.sizes(a, e, dtype, allowed, worst[0][0])):
             if size > worst[k][0]:
-                worst[k] = size, place
+                worst[k] = size, index
                 worst_pair = (a, e) if k == 3 else worst_pair
-    if not differing:
+    if first is None:
         return Comparison(dtype, allowed.words, elements=elements)
-    ulp, absolute, relative, share = [(size, _index(left, place)) for size, place in worst]
-    counts = elements, differing, _index(left, first)
-    return Comparison(dtype, allowed.words, None, *counts, *ulp, *absolute, *relative, *share, worst_pair)
+    ulp, absolute, relative, share = worst
+    return Comparison(
+        dtype, allowed.words, None, elements, differing, first, *ulp, *absolute, *relative, *share, worst_pair
+    )
 
 
 def _plain(function: str, argument: str, values: Nested) -> Any:
@@ -210,27 +208,21 @@ def _shape_difference(left: Any, right: Any, index: Index) -> str | None:
     return next((difference for difference in below if difference is not None), None)
 
 
-def _leaves(values: Any) -> Iterator[float]:
-    if not isinstance(values, list):
-        yield values
+def _count(values: Any) -> int:
+    return sum(_count(value) if isinstance(value, list) else 1 for value in values) if isinstance(values, list) else 1
+
+
+def _unequal(left: Any, right: Any, index: Index) -> Iterator[tuple[Index, float, float]]:
+    """Yield the index and the numbers of each pair that is not equal; the shapes are."""
+    if not isinstance(left, list):
+        if left != right:
+            yield index, left, right
         return
-    for value in values:
-        if isinstance(value, list):
-            yield from _leaves(value)
-        else:
-            yield value
-
-
-def _index(values: Any, place: int) -> Index:
-    """Return the index of a leaf from its place among all leaves."""
-    if not isinstance(values, list):
-        return ()
-    for i, value in enumerate(values):
-        size = sum(1 for _ in _leaves(value))
-        if place < size:
-            return (i, *_index(value, place))
-        place -= size
-    raise IndexError(place)
+    for i, (a, e) in enumerate(zip(left, right, strict=True)):
+        if isinstance(a, list):
+            yield from _unequal(a, e, (*index, i))
+        elif a != e:
+            yield (*index, i), a, e
 
 
 def _at(lead: str, index: Index | None) -> str:

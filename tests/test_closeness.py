@@ -9,6 +9,7 @@ from fractions import Fraction
 from math import exp, inf, log, nan, nextafter
 from random import Random
 
+from refcalc._rounding import Limit, sizes
 from refcalc.closeness import Comparison, assert_close, compare
 
 # Every number from 0 to the one that would follow the largest, and for each dtype its largest and its least.
@@ -60,7 +61,7 @@ class Ulp(unittest.TestCase):
     def test_all_numbers_of_the_narrow_dtypes_are_counted_one_by_one(self):
         for dtype, numbers in ("float16", FLOAT16), ("bfloat16", BFLOAT16):
             for i, x in enumerate(numbers):
-                if compare(-x, 0.0, dtype=dtype).worst_ulp != i:
+                if sizes(-x, 0.0, dtype, Limit("", steps=1.0))[0] != i:
                     self.fail(f"{x!r} should be number {i} of {dtype}")
 
     def test_wide_dtypes_are_counted_by_their_bit_patterns(self):
@@ -141,6 +142,23 @@ class Differences(unittest.TestCase):
         self.assertEqual(found.worst_relative_at, (0, 1))
         self.assertEqual(found.worst_ulp_at, (0, 1))
         self.assertEqual((found.worst_share_at, found.worst_pair), ((0, 1), (1e-9, 3e-9)))
+
+    def test_the_worst_of_many_is_the_worst_of_each(self):
+        rng = Random(6)
+        for dtype in ROUNDOFF:
+            for seed in range(40):
+                expected = [(rng.random() - 0.5) * 2.0 ** int(rng.random() * 40 - 20) for _ in range(20)]
+                actual = [x * (1.0 + rng.random() * 2.0**-10) for x in expected]
+                actual[7] = -actual[7] if seed % 3 == 0 else actual[7]
+                expected[9] = 0.0 if seed % 5 == 0 else expected[9]
+                with self.subTest(dtype=dtype, seed=seed):
+                    for options in {}, {"classes": 10}:
+                        found = compare(actual, expected, dtype=dtype, **options)
+                        each = [compare(a, e, dtype=dtype, **options) for a, e in zip(actual, expected, strict=True)]
+                        for name in "worst_ulp", "worst_absolute", "worst_relative", "worst_share":
+                            all_of_them = [getattr(one, name) for one in each]
+                            self.assertEqual(getattr(found, name), max(all_of_them))
+                            self.assertEqual(getattr(found, f"{name}_at"), (all_of_them.index(max(all_of_them)),))
 
     def test_of_equal_differences_the_first_is_named(self):
         found = compare([1.0, 2.0, 2.0, 1.0], [1.0, 1.0, 1.0, 1.0])
@@ -306,6 +324,7 @@ class Messages(unittest.TestCase):
         up = nextafter(1.0, 2.0)
         assert_close([up, 1.0], [1.0, 1.0], ulp=1)
         assert_close(1.0, 1.0, ulp=0)
+        assert_close([5e-324, inf], [0.0, LARGEST["float64"]], ulp=1)
         assert_close(1.0 + 2.0**-24, 1.0, dtype="float32", ulp=0.5)
         for a, e, options in [
             (up, 1.0, {"ulp": 0}),
@@ -314,6 +333,10 @@ class Messages(unittest.TestCase):
             (nan, nan, {"ulp": 1e9}),
             ([1.0], 1.0, {"ulp": 1e9}),
             (inf, 1e6, {"dtype": "float16", "ulp": 0}),
+            (5e-324, 0.0, {"ulp": 0}),
+            (1e-323, 0.0, {"ulp": 1}),
+            ([nextafter(up, 2.0), up], [1.0, 1.0], {"ulp": 1}),
+            ([up, nextafter(up, 2.0)], [1.0, 1.0], {"ulp": 1}),
         ]:
             with self.subTest(a=a, e=e), self.assertRaises(AssertionError):
                 assert_close(a, e, **options)
