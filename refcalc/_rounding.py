@@ -122,7 +122,7 @@ def _extreme_sizes(a: float, e: float, dtype: str, allowed: Limit) -> tuple[floa
         return inf, inf, inf, inf
     steps, gap = _steps(a, e, dtype), abs(a - e)
     apart = isinf(e) or (isinf(a) and a * e < 0.0)
-    relative = inf if isinf(a) or isinf(e) or not e else abs(a / 2.0 - e / 2.0) / abs(e / 2.0)
+    relative = inf if isinf(e) or not e else abs(a / 2.0 - e / 2.0) / abs(e / 2.0)
     if allowed.steps is not None:
         share = steps / allowed.steps if allowed.steps else inf
     elif apart:

@@ -132,8 +132,15 @@ class Differences(unittest.TestCase):
         found = compare(1.5e308, -1.5e308)
         self.assertEqual((found.worst_absolute, found.worst_relative, found.explained), (inf, 2.0, False))
 
-    def test_relative_to_zero_is_inf(self):
-        self.assertEqual(compare(1e-300, 0.0).worst_relative, inf)
+    def test_relative_to_zero_or_to_an_infinity_is_inf(self):
+        for a, e in (1e-300, 0.0), (1.0, inf), (inf, 1.0), (-inf, inf), (inf, 0.0):
+            with self.subTest(a=a, e=e):
+                self.assertEqual(compare(a, e).worst_relative, inf)
+
+    def test_more_steps_are_found_behind_many(self):
+        for a, e in (-1e10, 1e10), (1e-30, 1.0), (1.0, 1e-30):
+            with self.subTest(a=a, e=e):
+                self.assertEqual(compare([1e10, a], [1e-10, e], dtype="float32").worst_ulp_at, (1,))
 
     def test_each_worst_value_has_its_own_index(self):
         found = compare([[0.5, 1e-9], [100.0, 8.0]], [[0.5, 3e-9], [101.0, 9.0]], dtype="float32")
