@@ -186,10 +186,11 @@ def entropy(logits: Row) -> float:
     #
     # a sum of positive terms, to which a maximum itself adds nothing.
     row = _check.row("entropy", "logits", logits)
-    # Each term is divided by top before the sum: a row near the largest doubles would overflow otherwise.
     m, tail, masses, top = _masses("entropy", "logits", row)
-    spread = fsum([mass * (m - z) / top for mass, z in zip(masses, map(float, row), strict=True) if mass])
-    return _log_1_plus(tail) + spread / (1.0 + tail)
+    # A class that has a mass is less than 2**11 below m: in that unit the sum is below the tail and does not overflow.
+    unit = ldexp(1.0, -11)
+    spread = fsum([mass * ((m - z) * unit) for mass, z in zip(masses, map(float, row), strict=True) if mass])
+    return _log_1_plus(tail) + spread / (top * unit) / (1.0 + tail)
 
 
 def textbook_log_softmax(logits: Sequence[float]) -> list[float]:

@@ -1,7 +1,7 @@
 """How far a double is from another double, or from a number known to many digits."""
 
 import struct
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, DivisionByZero, InvalidOperation
 from math import isnan, ulp
 
 
@@ -34,8 +34,8 @@ def ulps_off(got: float, truth: Decimal) -> float:
 
 
 def wide_context(digits: int) -> Context:
-    """Return a decimal context of that many digits whose exponents have no end in sight."""
-    return Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN)
+    """Return a decimal context of that many digits; its exponents go very far, and beyond are 0 and infinity."""
+    return Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[DivisionByZero, InvalidOperation])
 
 
 def _place(x: float) -> int:
