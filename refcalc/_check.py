@@ -17,6 +17,8 @@ __all__ = [
     "bits",
     "choice",
     "count",
+    "double",
+    "doubles",
     "file",
     "floats",
     "fraction_of_one",
@@ -146,6 +148,21 @@ def floats(function: str, argument: str, scores: Sequence[Any]) -> list[float]:
             refuse(function, f"{argument}[{i}]", "be finite or -inf", z)
         result.append(z)
     return result
+
+
+def double(function: str, argument: str, value: Any) -> float:
+    """Return a number that is exactly a double as a float: an answer to the last bit is about the number handed in."""
+    x = real(function, argument, value)
+    if type(value) is not float and x != value and not (isnan(x) and value != value):
+        refuse(function, argument, "be exactly a double", value)
+    return x
+
+
+def doubles(function: str, argument: str, scores: Sequence[Any]) -> list[float]:
+    """Return the scores of one row as Python floats, each finite or -inf and exactly what was given."""
+    for i, score in enumerate(scores):
+        double(function, f"{argument}[{i}]", score)
+    return floats(function, argument, scores)
 
 
 def not_nan(function: str, argument: str, value: Any) -> float:

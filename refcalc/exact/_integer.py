@@ -13,10 +13,10 @@ from functools import lru_cache
 
 
 def exp(y: int, w: int) -> tuple[int, int]:
-    """Return (n, k) with e**(y / 2**w) = n * 2**(k - w), n within 2 units of the truth and 2**w - 2 < n < 2**(w + 1) + 2.
+    """Return (n, k) with e**(y / 2**w) = n * 2**(k - w), n within 2 units of the truth and about 2**w to 2**(w + 1).
 
-    >>> exp(-(1 << 40), 40), round(math.exp(-1.0) * 2**42)
-    ((1617929482238, -2), 1617929482239)
+    >>> exp(-(1 << 40), 40)                     # e**-1 = 0.36787944117144 = 1617950892751 * 2**(-2 - 40)
+    (1617950892750, -2)
     """
     # With g guard bits and v = w + g, take k whole factors of 2 out: y = k ln 2 + r, 0 <= r < ln 2.  Then halve r
     # j times, sum the Taylor series, and square j times.  The halved argument is the same integer in units of

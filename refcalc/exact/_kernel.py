@@ -4,19 +4,18 @@ A mass is handed over as (n, b, lo, hi), which says
 
     lo / 2**P  <  (sum of e**x) / e**(n / 2**b)  <  hi / 2**P
 
-`quick` (levels 0 and 1) lets libm's exp work for the classes that weigh little, and corrects it in the others, the heavy
-ones.  `tabled` (level 2) uses no libm at all, `long` (level 3 on) whole numbers of any length.
+`quick` (levels 0 and 1) lets libm's exp work for the classes that weigh little, and corrects it in the others, the
+heavy ones.  `tabled` (level 2) uses no libm at all, `long` (level 3 on) whole numbers of any length.
 
     P    bits after the point of a table entry: 89, so that every entry but the first fits three digits of Python's int
     A    e**(-i / 2**5), B  e**(-i / 2**15), C  e**(-i / 2**25), rounded down, in units of 2**-P: off by less than 1
 """
 
-__all__ = ["P", "Mass", "long", "quick", "tabled"]
+__all__ = ["Mass", "P", "long", "quick", "tabled"]
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from itertools import repeat
 from math import ceil, floor, fsum
 from operator import neg
 
@@ -61,7 +60,8 @@ def quick(xs: Sequence[float], level: int) -> Mass | None:
     top = max(ks)
     a, b, _ = _tables()
     s = sum([a[(n := top - k) >> 10] * b[n & 1023] for k in ks]) >> P
-    rest = fsum([e * ((z := (y - k) * 2.0**-15) * (1.0 - z * (0.5 - z / 6.0))) for e, y, k in zip(heavy_es, ys, ks)])
+    zs = [(y - k) * 2.0**-15 for y, k in zip(ys, ks, strict=True)]
+    rest = fsum([e * (z * (1.0 - z * (0.5 - z / 6.0))) for e, z in zip(heavy_es, zs, strict=True)])
     scale, trust = _scale(top) if len(xs) > 200 else (exp(-top * 2.0**-15), 2.0 * TRUST)
     small = scale * (light + rest)
     #   Ledger.  Units of 2**-P:
@@ -73,8 +73,8 @@ def quick(xs: Sequence[float], level: int) -> Mass | None:
     #     libm t; z, which is exact but for -1/2 < y < 0, 2**-53; five operations on
     #     factors next to 1, 2**-52; the series z - z**2/2 + z**3/6, z**3/24 < 2**-49.5;
     #     fsum, scale, sum and product as above                                          t + 2**-48.6
-    #   small, absolute: e**x below 2**-1022 is off by more than t, yet by less than 2**-1060 in all for 10**4 classes of
-    #   scale < 2**938: far below one unit.
+    #   small, absolute: e**x below 2**-1022 is off by more than t, yet by less than 2**-1030 for 2**40 classes together,
+    #   and scale < 2**938: far below one unit.
     #   Second order terms, and the roundings in the next line: below 2**-90 and 2**-100, covered by 2**-50 and 2**-48.
     slack = scale * (light * (trust + 2.0**-50) + rest * (trust + 2.0**-48))
     unit = 2.0**P
@@ -82,45 +82,38 @@ def quick(xs: Sequence[float], level: int) -> Mass | None:
     return top, 15, s + middle - wide, s + middle + wide + 2 * len(heavy) + 1
 
 
-def tabled(xs: Iterable[float], counts: Iterable[int] | None = None) -> Mass | None:
-    """Return the mass of xs, each class counted as often as counts says, without libm to 2**-73 or better.
+def tabled(xs: Sequence[float], counts: Sequence[int]) -> Mass | None:
+    """Return the mass of xs, each class as often as counts says, without libm, to 2**-73 or better.
 
     None where a class is so large that 2**25 times it overflows.
     """
-    xs = list(xs)
     second = max(xs)
     if not -(2.0**900) < second < 2.0**900:
         return None
     cut = second - DEPTH
-    if counts is None:
-        kept, weights = [x for x in xs if x >= cut], repeat(1)
-        lost = len(xs) - len(kept)
-    else:
-        pairs = list(zip(xs, counts))
-        kept, weights = [x for x, _ in pairs if x >= cut], [c for x, c in pairs if x >= cut]
-        lost = sum(c for _, c in pairs) - sum(weights)
+    kept = [x for x in xs if x >= cut]
+    weights = counts if len(kept) == len(xs) else [c for x, c in zip(xs, counts, strict=True) if x >= cut]
     ys = [x * 33554432.0 for x in kept]
     ks = list(map(floor, ys))
     top = max(ks)
     a, b, c = _tables()
     places = [min(top - k, _DEEPEST) for k in ks]
-    ts = [w * (a[n >> 20] * b[n >> 10 & 1023] * c[n & 1023] >> 2 * P) for n, w in zip(places, weights)]
+    ts = [w * (a[n >> 20] * b[n >> 10 & 1023] * c[n & 1023] >> 2 * P) for n, w in zip(places, weights, strict=True)]
     # e**x = T e**z with z = 2**-25 (y - k) < 2**-25, and e**z - 1 = z + z**2/2 + z**3/6 + less than z**4/23.
-    rest = fsum([t * ((z := (y - k) * 2.0**-25) * (1.0 + z * (0.5 + z / 6.0))) for t, y, k in zip(ts, ys, ks)])
-    #   Ledger.  Units of 2**-P, for each of `many` classes:
+    zs = [(y - k) * 2.0**-25 for y, k in zip(ys, ks, strict=True)]
+    rest = fsum([t * (z * (1.0 + z * (0.5 + z / 6.0))) for t, z in zip(ts, zs, strict=True)])
+    #   Ledger.  Units of 2**-P, for each class:
     #     three entries of at most 2**P short by less than 1 each, and the floor         -4 .. 0; times e**z: -4.1 .. 0
-    #     a class lost below the cut, or deeper than the table reaches                    less than 2**-20
+    #     a class below the cut, or deeper than the table reaches                        less than 2**-20
     #   rest, relative to itself (it is below 2**-25 of the mass): t to float 2**-53; z, and five operations next to 1,
     #     2**-51.6; the series 2**-79; fsum 2**-53                                        2**-50.8
-    s = sum(ts)
-    many = len(kept) if counts is None else sum(weights)
     middle, wide = floor(rest), ceil(rest * 2.0**-50) + 1
-    return top, 25, s + middle - wide, s + middle + wide + 5 * many + (lost >> 20) + 2
+    return top, 25, (s := sum(ts)) + middle - wide, s + middle + wide + 5 * sum(counts) + 2
 
 
-def long(xs: Iterable[float], counts: Iterable[int], bits: int) -> tuple[float, int, int]:
+def long(xs: Sequence[float], counts: Sequence[int], bits: int) -> tuple[float, int, int]:
     """Return (x, lo, hi) with lo / 2**bits < (sum of e**x) / e**x < hi / 2**bits, x being the largest of xs."""
-    pairs = list(zip(xs, counts))
+    pairs = list(zip(xs, counts, strict=True))
     second = max(x for x, _ in pairs)
     total = width = 0
     for x, count in pairs:

@@ -8,13 +8,13 @@ Ziv's strategy: enclose, ask whether every number inside rounds to one double, a
 Two things can make that go on for ever, and both are everyday input here:
 
 * the number is rational and lies half-way between two doubles (the gradient of a uniform row with label smoothing).
-  What is rational is therefore decided by integers: `rounded` asks for it as soon as an enclosure has failed once;
-* the number is half-way between two doubles plus dust: `token_nll([1e16, -1.0], 1)` is 1e16 + 1 + e**-(1e16 + 1), and an
-  enclosure with an honest error on both sides would need 1.4e16 bits to get off the half-way point.  The enclosures are
-  therefore open and their rational part is exact: (1e16 + 1, 1e16 + 1 + 2**-1200) says all there is to know.
+  What is rational is therefore found out beforehand, with whole numbers, and rounded by `nearest`;
+* the number is half-way between two doubles plus dust: `token_nll([1e16, -1.0], 1)` is 1e16 + 1 + e**-(1e16 + 1), and
+  an enclosure with an honest error on both sides would need 1.4e16 bits to get off the half-way point.  The enclosures
+  are therefore open and their rational part is exact: (1e16 + 1, 1e16 + 1 + 2**-1200) says all there is to know.
 """
 
-__all__ = ["LIMIT_BITS", "Enclosure", "nearest", "round_open", "rounded", "signed", "working_bits"]
+__all__ = ["LIMIT_BITS", "Enclosure", "affine", "nearest", "round_open", "rounded", "working_bits"]
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -33,31 +33,21 @@ def working_bits(level: int) -> int:
     return 128 if level < 3 else 256 << (level - 3)
 
 
-def rounded(
-    function: str,
-    enclose: Callable[[int], Enclosure],
-    rational: Callable[[], Fraction | None] = lambda: None,
-) -> float:
-    """Return the double nearest to the real number that enclose(level) encloses.
-
-    rational() is asked once, after the first failure: the number's value if it is rational, else None.
+def rounded(function: str, enclose: Callable[[int], Enclosure]) -> float:
+    """Return the double nearest to the irrational number that enclose(level) encloses.
 
     Raises ArithmeticError where LIMIT_BITS bits do not decide.
     """
     _check.no_flush(function)
     level = FIRST_LEVEL
-    result = round_open(*enclose(level))
-    if result is None and (exact := rational()) is not None:
-        return nearest(exact.numerator, exact.denominator)
-    while result is None:
+    while (result := round_open(*enclose(level))) is None:
         level += 1
         bits = working_bits(level)
         if bits > LIMIT_BITS:
             raise ArithmeticError(
                 f"{function}: the last bit must be decided within {LIMIT_BITS} bits, got no decision from "
-                f"{working_bits(level - 1)} and would go on with {bits}"
+                f"{working_bits(level - 1)}, and {bits} would be next"
             )
-        result = round_open(*enclose(level))
     return result
 
 
@@ -92,7 +82,11 @@ def nearest(n: int, d: int) -> float:
         return inf if n > 0 else -inf
 
 
-def signed(enclosure: Enclosure) -> Enclosure:
-    """Return the enclosure of the number's negative."""
+def affine(offset: Fraction, scale: Fraction, enclosure: Enclosure) -> Enclosure:
+    """Return the enclosure of offset + scale * x, exactly transformed, for scale != 0."""
     lo, hi, d = enclosure
-    return -hi, -lo, d
+    if scale < 0:
+        lo, hi = hi, lo
+    slope = scale.numerator * offset.denominator
+    start = offset.numerator * scale.denominator * d
+    return start + slope * lo, start + slope * hi, d * scale.denominator * offset.denominator

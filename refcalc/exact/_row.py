@@ -1,19 +1,20 @@
 """One row of logits and what is known about it: every class relative to the largest.
 
     m     the largest logit                                    k   its place (the first of several)
-    tail  sum over j != k of e**(x[j] - m), so that  log sum e**x = m + log1p(tail)  and  nll(y) = (m - x[y]) + log1p(tail)
+    tail  sum over j != k of e**(x[j] - m), so that
 
-The rational part m - x[y] is exact, log1p(tail) > 0 is enclosed, and nothing cancels.  By the theorem of Lindemann and
-Weierstrass log1p(tail) is transcendental, unless the row has a single finite logit (it is 0), and e**log1p(tail) e**a is
-transcendental for every rational a, unless all finite logits are tied (then it is their number, `ties`, times e**a).
+        log sum e**x  =  m + log1p(tail),        nll of class y  =  (m - x[y]) + log1p(tail).
 
-Source: Baker, Transcendental Number Theory, theorem 1.4.
+The rational part m - x[y] is exact, log1p(tail) >= 0 is enclosed, and in the nll nothing cancels.  A row whose finite
+logits are all equal is tied: log1p(tail) is log of their number, `ties`.  In every other row log1p(tail) is
+transcendental, and so is e**log1p(tail) = 1 + tail (Lindemann and Weierstrass; see `value` for sums of them).
 """
 
 __all__ = ["Row"]
 
 import struct
 from collections import Counter
+from collections.abc import Callable
 from math import inf
 
 from refcalc.exact import _integer, _kernel
@@ -26,16 +27,33 @@ _SAMPLE = 1024  # logits looked at to see whether many are equal, as in rows of 
 class Row:
     """A row of doubles, finite or -inf, at least one of them finite.  Equal rows are equal to the last bit."""
 
-    __slots__ = ("_data", "_seen", "k", "m", "ties", "xs")
+    __slots__ = ("_data", "_seen", "_xs", "k", "m", "ties")
 
     def __init__(self, xs: list[float]) -> None:
-        """Take xs, which must not change afterwards."""
-        self.xs = xs
+        """Take xs, which must not change until it was frozen."""
+        self._xs: list[float] | None = xs
+        self._data = b""
         self.m = max(xs)
         self.k = xs.index(self.m)
-        self.ties = self._ties()  # the number of finite logits if they are all equal, else 0
-        self._data = b""
-        self._seen: dict[object, tuple[int, int, int]] = {}
+        self.ties = _ties(xs, self.m)
+        self._seen: dict[int, Enclosure] = {}
+
+    @property
+    def xs(self) -> list[float]:
+        """The logits."""
+        return self._xs if self._xs is not None else list(struct.unpack(f"<{len(self._data) // 8}d", self._data))
+
+    @property
+    def data(self) -> bytes:
+        """The logits as little-endian doubles, 8 bytes a class."""
+        return self._data or struct.pack(f"<{len(self.xs)}d", *self.xs)
+
+    def freeze(self) -> "Row":
+        """Return the row made fit to be kept: enclosed once, its logits copied to `data`, the list forgotten."""
+        if not self.ties:
+            self.log1p_tail(0)
+        self._data, self._xs = self.data, None
+        return self
 
     def tail(self, level: int) -> Enclosure:
         """Return an enclosure of the tail, for a row that is not tied."""
@@ -57,13 +75,24 @@ class Row:
             found = self._seen[level] = self._log1p_tail(level)
         return found
 
+    def share(self, level: int) -> Enclosure:
+        """Return an enclosure of 1 / (1 + tail), the probability of the largest logit."""
+        lo, hi, d = self.tail(level)
+        w = working_bits(level)
+        return (d << w) // (d + hi) - 1, -((-d << w) // (d + lo)), 1 << w
+
+    def rest_share(self, level: int) -> Enclosure:
+        """Return an enclosure of tail / (1 + tail), the probability of all other classes, with relative precision."""
+        lo, hi, d = self.tail(level)
+        return lo * (d + hi), hi * (d + lo), (d + lo) * (d + hi)
+
     def power(self, x: float, level: int) -> Enclosure:
         """Return an enclosure of e**(x - m), relative precision kept however small it is; exact where it is 0 or 1."""
         bits = working_bits(level)
-        if x == -inf or x == self.m:
-            return (int(x == self.m),) * 2 + (1,)
+        if x in (-inf, self.m):
+            return (0, 0, 1) if x == -inf else (1, 1, 1)
         n, k = _kernel.power(x, self.m, bits)
-        return max(n - 4, 0), n + 4, 1 << bits - k
+        return (n - 4, n + 4, 1 << bits - k) if n else (0, 1, 1 << -k)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Row) and self.data == other.data
@@ -71,42 +100,20 @@ class Row:
     def __hash__(self) -> int:
         return hash(self.data)
 
-    def __reduce__(self) -> tuple[object, tuple[bytes]]:
+    def __reduce__(self) -> tuple[Callable[[bytes], "Row"], tuple[bytes]]:
         return _read, (self.data,)
-
-    @property
-    def data(self) -> bytes:
-        """The logits as little-endian doubles, 8 bytes a class, -0.0 as 0.0."""
-        if not self._data:
-            self._data = struct.pack(f"<{len(self.xs)}d", *[x + 0.0 for x in self.xs])
-        return self._data
-
-    def _ties(self) -> int:
-        m = self.m
-        for x in self.xs:  # as a rule the first or the second logit decides
-            if x not in (m, -inf):
-                return 0
-        return self.xs.count(m)
-
-    def _rest(self) -> list[float]:
-        return self.xs[: self.k] + self.xs[self.k + 1 :]
 
     def _mass(self, level: int) -> tuple[int, int, int, int, int]:
         """Return (n, b, lo, hi, p): the tail times e**m, as in _kernel."""
-        rest = self._rest()
-        counts = None
-        sample = rest[:: len(rest) // _SAMPLE + 1]
-        if level < 3:
-            if len(rest) > _SAMPLE and len(set(sample)) < 0.9 * len(sample):
-                found = Counter(rest)
-                rest, counts = list(found), list(found.values())
-            elif level < 2 and (quick := _kernel.quick(rest, level)):
-                return *quick, P
-        if level < 3 and (tabled := _kernel.tabled(rest, counts)):
-            return *tabled, P
+        rest = self.xs[: self.k] + self.xs[self.k + 1 :]
+        if level < 2 and not _few_distinct(rest) and (quick := _kernel.quick(rest, level)):
+            return *quick, P
         found = Counter(rest)
-        bits = max(128, working_bits(level)) + len(rest).bit_length() + 8
-        x, lo, hi = _kernel.long(found, found.values(), bits)
+        xs, counts = list(found), list(found.values())
+        if level < 3 and (tabled := _kernel.tabled(xs, counts)):
+            return *tabled, P
+        bits = working_bits(level) + len(rest).bit_length() + 8
+        x, lo, hi = _kernel.long(xs, counts, bits)
         a, q = x.as_integer_ratio()
         return a, q.bit_length() - 1, lo, hi, bits
 
@@ -120,6 +127,20 @@ class Row:
         # log1p grows, and more slowly than by (hi - lo) / (1 + lo)
         bottom, top = _integer.log1p(lo, q)
         return bottom, top + ((hi - lo << q) // ((1 << q) + lo)) + 1, 1 << q
+
+
+def _ties(xs: list[float], m: float) -> int:
+    """Return the number of finite logits if they all equal m, else 0."""
+    for x in xs:  # as a rule the first or the second logit decides
+        if x not in (m, -inf):
+            return 0
+    return xs.count(m)
+
+
+def _few_distinct(xs: list[float]) -> bool:
+    """Return whether a sample shows many equal logits in a long row."""
+    sample = xs[:: len(xs) // _SAMPLE + 1]
+    return len(xs) > _SAMPLE and len(set(sample)) < 0.9 * len(sample)
 
 
 def _read(data: bytes) -> Row:

@@ -1,0 +1,191 @@
+"""The true value of every function of refcalc.exact, enclosed by MPFR (gmpy2) with directed rounding: the judge.
+
+Nothing of refcalc is used.  A value is D + R with a rational D (mpq) and an interval R; that R is open where it is not a
+point (an irrational number has no end in common with a rational one) decides half-way points as it does in the package.
+
+    judged(result, value)   result is the double nearest to value(precision), for some precision up to LIMIT
+"""
+
+from collections.abc import Callable
+from math import inf, nextafter
+from typing import NamedTuple
+
+import gmpy2
+from gmpy2 import mpfr, mpq
+
+LIMIT = 30_000
+TINY = mpq(1, 2**20_000)  # stands for anything positive and smaller: mpq cannot hold e**-1e16
+
+
+class Interval(NamedTuple):
+    """lo <= x <= hi, with < where lo < hi."""
+
+    lo: mpfr
+    hi: mpfr
+
+
+class Value(NamedTuple):
+    """rational + rest."""
+
+    rational: mpq
+    rest: Interval
+
+
+class Context:
+    """Interval arithmetic on non-negative numbers, and a few operations on any."""
+
+    def __init__(self, precision: int) -> None:
+        wide = {"precision": precision, "emax": gmpy2.get_emax_max(), "emin": gmpy2.get_emin_min()}
+        self.down = gmpy2.context(**wide, round=gmpy2.RoundDown)
+        self.up = gmpy2.context(**wide, round=gmpy2.RoundUp)
+
+    def of(self, x: object) -> Interval:
+        """Return the smallest interval around a double, an int or an mpq."""
+        q = mpq(x)
+        return Interval(
+            self.down.div(self.down.add(q.numerator, 0), self.up.add(q.denominator, 0)),
+            self.up.div(self.up.add(q.numerator, 0), self.down.add(q.denominator, 0)),
+        )
+
+    def difference(self, a: float, b: float) -> Interval:
+        return Interval(self.down.sub(mpfr(a), mpfr(b)), self.up.sub(mpfr(a), mpfr(b)))
+
+    def each(self, name: str, *xs: Interval) -> Interval:
+        """Apply a function that grows with each of its arguments."""
+        lo = getattr(self.down, name)(*(x.lo for x in xs))
+        return Interval(lo, getattr(self.up, name)(*(x.hi for x in xs)))
+
+    def add(self, *xs: Interval) -> Interval:
+        total = xs[0]
+        for x in xs[1:]:
+            total = self.each("add", total, x)
+        return total
+
+    def times(self, c: object, x: Interval) -> Interval:
+        """Return c x for a rational c of any sign and x >= 0."""
+        by = self.of(abs(mpq(c)))
+        product = self.each("mul", by, x)
+        return product if c >= 0 else self.minus(product)
+
+    def minus(self, x: Interval) -> Interval:
+        return Interval(self.down.minus(x.hi), self.down.minus(x.lo))  # exact; the operator would round to 53 bits
+
+    def over(self, a: Interval, b: Interval) -> Interval:
+        return Interval(self.down.div(a.lo, b.hi), self.up.div(a.hi, b.lo))
+
+
+ZERO = Interval(mpfr(0), mpfr(0))
+
+
+class Row:
+    """One row at one precision; ties as the package's theory has them."""
+
+    def __init__(self, c: Context, xs: list[float]) -> None:
+        self.c, self.xs, self.m = c, xs, max(xs)
+        self.k = xs.index(self.m)
+        self.finite = [x for x in xs if x > -inf]
+        self.tied = min(self.finite) == self.m
+        self.powers = [ZERO if x == -inf else c.each("exp", c.difference(x, self.m)) for x in xs]
+        self.tail = c.add(ZERO, *(p for j, p in enumerate(self.powers) if j != self.k))
+        self.whole = c.add(c.of(1), self.tail)
+        self.log1p = c.each("log1p", self.tail)
+
+    def nll(self, y: int) -> Value:
+        return Value(mpq(self.m) - mpq(self.xs[y]), self.log1p)
+
+    def logsumexp(self) -> Value:
+        return Value(mpq(self.m), self.log1p)
+
+    def probability(self, j: int) -> Value:
+        """Return p[j]; for the largest logit as 1 - tail / (1 + tail)."""
+        if self.tied:
+            return Value(mpq(self.xs[j] > -inf, len(self.finite)), ZERO)
+        if j != self.k:
+            return Value(mpq(0), self.c.over(self.powers[j], self.whole))
+        rest = self.c.over(self.tail, self.whole)
+        return Value(mpq(1), self.c.minus(rest))
+
+    def entropy(self) -> Value:
+        c = self.c
+        spread = [
+            c.each("mul", c.difference(self.m, x), p) for x, p in zip(self.xs, self.powers, strict=True) if x > -inf
+        ]
+        return Value(mpq(0), c.add(self.log1p, c.over(c.add(ZERO, *spread), self.whole)))
+
+    def loss(self, masses: list[mpq]) -> Value:
+        """Return sum of masses[c] nll[c]; every class with a mass is finite."""
+        drop = sum((a * (mpq(self.m) - mpq(x)) for a, x in zip(masses, self.xs, strict=True) if a), mpq(0))
+        return Value(drop, self.c.times(sum(masses, mpq(0)), self.log1p))
+
+    def slope(self, masses: list[mpq], j: int) -> Value:
+        p, total = self.probability(j), sum(masses, mpq(0))
+        rest = p.rest if p.rest.lo >= 0 else self.c.minus(p.rest)
+        sign = 1 if p.rest.lo >= 0 else -1
+        return Value(total * p.rational - masses[j], self.c.times(sign * total, rest))
+
+
+def masses(size: int, y: int | None, q: list[float] | None, weight: list[float] | None, smoothing: float) -> list[mpq]:
+    """Return w ((1 - e) q + e / V) for each class."""
+    w = weight or [1.0] * size
+    e = mpq(smoothing)
+    share = q if q is not None else [float(c == y) for c in range(size)]
+    return [mpq(wc) * ((1 - e) * mpq(qc) + e / size) for wc, qc in zip(w, share, strict=True)]
+
+
+def total(c: Context, values: list[Value]) -> Value:
+    return Value(sum((v.rational for v in values), mpq(0)), c.add(ZERO, *(v.rest for v in values)))
+
+
+def scaled(c: Context, value: Value, factor: mpq) -> Value:
+    return Value(value.rational * factor, c.times(factor, value.rest))
+
+
+def interval(c: Context, value: Value) -> Interval:
+    return c.add(c.of(value.rational), value.rest)
+
+
+def over_log(c: Context, value: Value, base: int) -> Value:
+    """Return value / log base for a value >= 0."""
+    return Value(mpq(0), c.over(interval(c, value), c.each("log", c.of(base))))
+
+
+def exp(c: Context, value: Value) -> Value:
+    return Value(mpq(0), c.each("exp", interval(c, value)))
+
+
+def judged(result: float, value: Callable[[Context], Value]) -> bool | None:
+    """Return whether result is the double nearest to the value, or None where LIMIT bits do not tell."""
+    precision = 200
+    while precision < LIMIT:
+        d, rest = value(Context(precision))
+        if rest.hi == inf:
+            lo, hi = mpq(rest.lo), inf
+        else:
+            lo, hi = d + _rational(rest.lo, False), d + _rational(rest.hi, True)
+        below, above = _borders(result)
+        exact = rest.lo == rest.hi
+        if exact and lo in (below, above):
+            return bool(result == 0.0 or result.hex().rstrip("0123456789+-").rstrip("p")[-1:] in "02468ace")
+        if below <= lo and hi <= above:
+            return True
+        if hi <= below or lo >= above:
+            return False
+        precision *= 3
+    return None
+
+
+def _rational(x: mpfr, up: bool) -> mpq:
+    if abs(x) > mpfr("1e-5900"):
+        return mpq(x)
+    if x == 0:
+        return mpq(0)
+    return (TINY if up else mpq(0)) if x > 0 else (mpq(0) if up else -TINY)
+
+
+def _borders(g: float) -> tuple[object, object]:
+    """Return the half-way points below and above a double."""
+    if g == inf:
+        return mpq(2) ** 1024 - mpq(2) ** 970, inf
+    below, above = nextafter(g, -inf), nextafter(g, inf)
+    top = mpq(g) + mpq(2) ** 970 if above == inf else (mpq(g) + mpq(above)) / 2
+    return (mpq(g) + mpq(below)) / 2, top
