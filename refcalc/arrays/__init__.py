@@ -21,9 +21,9 @@ from collections.abc import Sequence
 
 from refcalc import _check
 from refcalc.arrays import npy, safetensors
-from refcalc.arrays.array import Array
 from refcalc.arrays.layout import DTYPES, Layout, checked_axes, checked_length
 from refcalc.arrays.storage import Storage
+from refcalc.arrays.view import Array
 
 
 def open_array(

@@ -63,5 +63,5 @@ def _fields(text: bytes) -> dict[str, Any]:
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         fields = None
     if type(fields) is not dict or fields.keys() != {"descr", "fortran_order", "shape"}:
-        _check.refuse("open_array", "path", "have a header that gives descr, fortran_order and shape", text)
+        _check.refuse("open_array", "path's header", "give descr, fortran_order and shape", text)
     return fields

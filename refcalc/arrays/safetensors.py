@@ -11,10 +11,9 @@ Source: Hugging Face, safetensors, README, "Format".
 
 __all__ = ["layout"]
 
-import json
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO
 
-from refcalc import _check
+from refcalc import _check, _json
 from refcalc.arrays.layout import Layout, checked_axes, dtype_of, header
 
 _MOST = 100_000_000  # bytes of header; the limit of the format
@@ -60,28 +59,12 @@ def _tensors(text: bytes) -> dict[str, dict[str, Any]]:
 
 def _object(text: bytes) -> dict[str, Any]:
     try:
-        fields = json.loads(text.decode("utf-8"), object_pairs_hook=_no_key_twice, parse_constant=_no_constant)
-        if type(fields) is dict:
-            return fields
-        problem = "no object"
-    except RecursionError:
-        problem = "too many brackets in one another"
-    except ValueError as error:  # of the decoders, of the two hooks, of int for thousands of digits
-        problem = str(error)
-    raise ValueError(f"open_array: path must have a JSON object for a header, got {problem}")
-
-
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in fields:
-            raise ValueError(f"the key {_check.shown(key)} twice")
-        fields[key] = value
+        fields = _json.read(text)
+    except ValueError as error:
+        raise ValueError(f"open_array: path's header {error}") from None
+    if type(fields) is not dict:
+        _check.refuse("open_array", "path's header", "be a JSON object", fields)
     return fields
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"the constant {name}")
 
 
 def _check_offsets(tensors: dict[str, dict[str, Any]], size: int) -> None:
