@@ -22,6 +22,10 @@ def read(text: str | bytes) -> Any:
         raise ValueError(f"must be UTF-8, got a bad byte at offset {error.start}") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"must be JSON, got {error.msg} at line {error.lineno}, column {error.colno}") from None
+    except _Refusal:
+        raise
+    except ValueError:  # Python's own limit on the digits of an int
+        raise ValueError("must hold whole numbers of at most 4,300 digits, got a longer one") from None
     except RecursionError:
         raise ValueError("must not nest so deeply, got too many levels of [ or {") from None
 
@@ -39,18 +43,22 @@ def plain(value: Any) -> Any:
     return repr(value) if isinstance(value, float) and not isfinite(value) else value
 
 
+class _Refusal(ValueError):
+    """What the hooks below refuse, told apart from what Python's reader raises."""
+
+
 def _refuse_constant(text: str, name: str) -> NoReturn:
     """Refuse NaN, Infinity or -Infinity by its place: the first that stands outside a string."""
     found = next(match for match in re.finditer(r'"(?:\\.|[^"\\])*"|-?Infinity|NaN', text) if match[0] == name)
     line, column = text.count("\n", 0, found.start()) + 1, found.start() - text.rfind("\n", 0, found.start())
     rule = 'must hold numbers that are finite, or the strings "inf" and "-inf"'
-    raise ValueError(f"{rule}, got {name} at line {line}, column {column}")
+    raise _Refusal(f"{rule}, got {name} at line {line}, column {column}")
 
 
 def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for key, value in pairs:
         if key in result:
-            raise ValueError(f"must not name a key twice, got {key!r} again")
+            raise _Refusal(f"must not name a key twice, got {key!r} again")
         result[key] = value
     return result

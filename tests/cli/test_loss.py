@@ -132,6 +132,7 @@ class Refusals(LossCase):
         self.assert_refused("[1, x]", "the file must be JSON, got Expecting value at line 1, column 5")
         self.assert_refused('{"a": 1, "a": 2}', "the file must not name a key twice, got 'a' again")
         self.assert_refused("[" * 100_000, "the file must not nest so deeply, got too many levels of [ or {")
+        self.assert_refused("9" * 5000, "the file must hold whole numbers of at most 4,300 digits, got a longer one")
         self.assert_refused("[1]", "the file must hold a JSON object, got [1]")
 
     def test_nan_is_refused_with_its_line_and_column_but_not_inside_a_string(self) -> None:
