@@ -39,7 +39,7 @@ class ExactSum:
 
     __slots__ = ("_infinite", "_units")
 
-    _units: int  # the sum of all finite values, in units of 2**-1074
+    _units: int  # the sum in units of 2**-1074, if it is finite, else 0
     _infinite: float  # inf or -inf if one was added, else 0.0
 
     def __init__(self, values: "Iterable[float | ExactSum]" = ()) -> None:
@@ -122,7 +122,7 @@ class ExactSum:
 
 def _sum_of(units_: int, infinite: float) -> ExactSum:
     result = ExactSum()
-    result._units, result._infinite = units_, infinite
+    result._units, result._infinite = 0 if infinite else units_, infinite
     return result
 
 
@@ -156,7 +156,7 @@ def _total(values: list[Any]) -> tuple[int, float]:
             total += _units(value if type(value) is int else x)
     if isnan(infinite):
         raise ValueError("ExactSum: values must not hold both inf and -inf, got both")
-    return total, infinite
+    return 0 if infinite else total, infinite
 
 
 def _units(x: float) -> int:
