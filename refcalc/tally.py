@@ -52,7 +52,9 @@ class Tally:
         n_words: int | None = None,
         n_documents: int | None = None,
     ) -> None:
-        total = nll_sum if isinstance(nll_sum, ExactSum) else ExactSum((nll_sum,))
+        if not isinstance(nll_sum, ExactSum):
+            _check.not_nan("Tally", "nll_sum", nll_sum)
+        total = ExactSum((nll_sum,))
         if float(total) < 0.0:
             _check.refuse("Tally", "nll_sum", "not be negative (an nll is minus a log-probability)", float(total))
         n_targets = _check.count("Tally", "n_targets", n_targets)
@@ -143,7 +145,7 @@ class Tally:
         if not isinstance(record, dict):
             _check.refuse("Tally.from_dict", "record", "be a dict", record, TypeError)
         if set(record) != {"nll_sum", *COUNTS}:
-            _check.refuse("Tally.from_dict", "record", f"have the keys nll_sum, {', '.join(COUNTS)}", sorted(record))
+            _check.refuse("Tally.from_dict", "record", f"have the keys nll_sum, {', '.join(COUNTS)}", list(record))
         counts = {name: record[name] for name in COUNTS if name != "n_targets"}
         return cls(ExactSum.from_hex(record["nll_sum"]), record["n_targets"], **counts)
 
