@@ -1,4 +1,4 @@
-"""Cross-entropy and its gradient, judged by PyTorch's documented formulas in decimal and by central differences of them."""
+"""Cross-entropy and its gradient, judged by PyTorch's formulas in decimal and by central differences of these."""
 
 import unittest
 from decimal import Decimal, localcontext

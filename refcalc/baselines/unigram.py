@@ -78,9 +78,9 @@ class SmoothedUnigram:
     Traceback (most recent call last):
     ValueError: SmoothedUnigram: token must be in the vocabulary (no unk was named), got 'd'
 
-    Accuracy: probabilities are correctly rounded, and sum to 1 within V/2 roundings; an nll is within 2 ulp where
-    libm's log1p is within 0.9 (proved: the ratio (1 - p) / p is exact and rounded once).  exact.SmoothedUnigram gives
-    the last bit of the nll.
+    Accuracy: probabilities are correctly rounded, so what they sum to is within 2**-53 of 1; an nll is within 2 ulp
+    where libm's log1p is within 0.9 (proved: the ratio (1 - p) / p is exact and rounded once).  exact.SmoothedUnigram
+    gives the last bit of the nll.
 
     Source: Lidstone's rule; alpha = 1 is Laplace's.  Chen & Goodman (1998), TR-10-98, equation 2.
     """
@@ -114,10 +114,11 @@ class SmoothedUnigram:
         if unk is not None and unk not in tokens:
             _check.refuse(name, "unk", "be in the vocabulary", unk)
         smoothing = _check.not_negative(name, "alpha", alpha, finite=True)
-        counts = dict.fromkeys(tokens, 0)
-        for token, n in Counter(targets).items():
+        counts, given = dict.fromkeys(tokens, 0), list(targets)
+        for token, n in Counter(given).items():
             if token not in counts and unk is None:
-                _check.refuse(name, "targets", "be in the vocabulary (no unk was named)", token)
+                place = f"targets[{given.index(token)}]"
+                _check.refuse(name, place, "be in the vocabulary (no unk was named)", token)
             counts[token if token in counts else unk] += n
         if not smoothing and not any(counts.values()):
             _check.refuse(name, "alpha", "be above 0 where there are no targets", smoothing)
