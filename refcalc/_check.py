@@ -239,7 +239,8 @@ def bits(function: str, argument: str, values: Nested) -> list[bool]:
     """Return a mask, a sequence of 0 and 1 or of bool, as a list of bool."""
     result = []
     for i, value in enumerate(items(function, argument, values)):
-        flag = value if isinstance(value, bool) else whole(function, f"{argument}[{i}]", value)
+        flag = value.tolist() if hasattr(value, "tolist") else value
+        flag = flag if isinstance(flag, bool) else whole(function, f"{argument}[{i}]", flag)
         if flag not in (0, 1):
             refuse(function, f"{argument}[{i}]", "be 0 or 1", value)
         result.append(bool(flag))

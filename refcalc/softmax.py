@@ -245,6 +245,8 @@ def _masses(
     except (ArithmeticError, TypeError, ValueError):
         pass
     scores = _check.floats(function, argument, row)
+    if set(map(type, row)) != {float}:  # the same bits for the same numbers, of whatever kind they were
+        return _masses(function, argument, scores, only_zeros=only_zeros)
     m = max(scores)
     if m == -inf:
         if not only_zeros:
