@@ -113,10 +113,11 @@ class HardRows(unittest.TestCase):
                 self.assertLessEqual(ulps_off(entropy(row), truth.entropy()), 13)
 
     def test_small_probabilities_of_a_row_below_the_range_of_exp_keep_their_digits(self) -> None:
-        row = [-700.0, -730.0, -744.0, -1400.0]
-        truth = Truth(row)
-        for y, p in enumerate(softmax(row)):
-            self.assertLessEqual(ulps_off(p, truth.probability(y)), 5)
+        for row in [[-700.0, -730.0, -744.0, -1400.0], [-600.0, -601.0, -740.0, -744.5]]:
+            truth = Truth(row)
+            for y, p in enumerate(softmax(row)):
+                with self.subTest(row=row, target=y):
+                    self.assertLessEqual(ulps_off(p, truth.probability(y)), 5)
 
     def test_equal_logits_give_the_uniform_nll_to_the_bit_at_any_height(self) -> None:
         for classes in [1, 2, 3, 10, 255, 1000, 50_257]:
