@@ -49,10 +49,17 @@ if TYPE_CHECKING:
     from refcalc.arrays import open_array
     from refcalc.baselines.unigram import SmoothedUnigram, UniformBaseline
     from refcalc.closeness import Comparison, assert_close, compare
+    from refcalc.diagnosis import Diagnosis, diagnose
+    from refcalc.evidence import Batch, Records
+    from refcalc.mistakes import MISTAKES
 
 __all__ = [
+    "MISTAKES",
+    "Batch",
     "Comparison",
+    "Diagnosis",
     "ExactSum",
+    "Records",
     "SmoothedUnigram",
     "Tally",
     "UniformBaseline",
@@ -66,6 +73,7 @@ __all__ = [
     "compare",
     "cross_entropy",
     "cross_entropy_gradient",
+    "diagnose",
     "entropy",
     "exact",
     "log10_to_nats",
@@ -92,11 +100,16 @@ __all__ = [
 
 # What is heavy to import is loaded when it is first asked for (PEP 562), so that `import refcalc` stays light.
 _LOADED_ON_USE = {
+    "MISTAKES": "refcalc.mistakes",
+    "Batch": "refcalc.evidence",
     "Comparison": "refcalc.closeness",
+    "Diagnosis": "refcalc.diagnosis",
+    "Records": "refcalc.evidence",
     "SmoothedUnigram": "refcalc.baselines.unigram",
     "UniformBaseline": "refcalc.baselines.unigram",
     "assert_close": "refcalc.closeness",
     "compare": "refcalc.closeness",
+    "diagnose": "refcalc.diagnosis",
     "exact": "refcalc.exact",
     "open_array": "refcalc.arrays",
 }

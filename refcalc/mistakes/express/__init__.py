@@ -1,0 +1,1 @@
+"""The last step done wrong: in which unit, over which denominator?"""

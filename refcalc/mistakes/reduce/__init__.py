@@ -1,0 +1,1 @@
+"""The fourth step done wrong: which sum is divided by which count?"""

@@ -1,0 +1,1 @@
+"""The third step done wrong: which targets count?"""
