@@ -31,7 +31,9 @@ For t >= 1 it is taken as log(1.0 + t): the addition costs u, which log passes o
   - Any other class: m - z[y] and the sum round once each, 1 ulp together.  The tail holds exp(z[y] - m), so with
     s = tail / (1 + tail) the nll is at least log(1 + 1/tail) = -log(s) and at least log(1 + tail) = -log(1 - s): the
     tail's relative error reaches the nll times s / max(-log(s), -log(1 - s)) <= 0.7214 at most (where s = 1/2).
-    Together at most  0.7214 k + c_log1p + 1,  which is less than above.
+    Together at most  0.7214 k + c_log1p + 1,  which is less than above.  For t >= 1 the addition's u comes on top, but
+    nll >= log 2.  Below 1, where an ulp is u, s < 0.6322 and the first rounding is u / 4 (m - z[y] < 0.31):
+    0.6322 k + 1 + c_log + 0.75 = 4.85; from 1 on an ulp is 2 u or more:  (k + 1) / 2 + c_log + 1 = 4.06.
 
 With glibc's figures: 4.98 ulp, in every regime.  Sources: Blanchard, Higham & Higham (2021),
 doi:10.1093/imanum/draa038; libm's errors: Gladman, Innocente, Mather & Zimmermann, hal-03141101.

@@ -136,6 +136,12 @@ class CrossEntropy(unittest.TestCase):
         for reduction, want in [("mean", inf), ("sum", inf), ("none", [inf, 0.0])]:
             self.assertEqual(cross_entropy([[0.0, -inf], [3.0, -inf]], [1, 0], reduction=reduction), want)
 
+    def test_a_loss_beyond_the_largest_double_is_infinite(self) -> None:
+        heavy = [1.7e308, 1.7e308]
+        self.assertEqual(cross_entropy([[0.0, 0.0]] * 4, [0] * 4, weight=heavy, reduction="sum"), inf)
+        self.assertEqual(cross_entropy([0.0, 0.0], [1.0, 1.0], weight=heavy, reduction="none"), inf)
+        self.assertEqual(cross_entropy([[0.0, 0.0]] * 4, [0] * 4, weight=heavy), uniform_nll(2))
+
     def test_results_nest_like_the_rows(self) -> None:
         ln2 = uniform_nll(2)
         deep = [[[[0.0, 0.0]] * 2, [[0.0, 0.0]]], [[], []]]
@@ -249,6 +255,10 @@ class Gradient(unittest.TestCase):
                 for c in range(0, len(row), 1 + len(row) // 10):
                     if c != y:
                         self.assertLessEqual(ulps_off(got[c], truth.probability(c)), 16)
+
+    def test_what_little_smoothing_leaves_to_a_certain_class_keeps_its_digits(self) -> None:
+        e = 2.0**-40
+        self.assertEqual(cross_entropy_gradient([2000.0, 0.0, 0.0, 0.0], 0, label_smoothing=e)[0], 0.75 * e)
 
     def test_a_row_sums_to_zero(self) -> None:
         for name, seed, targets, options in variants():
@@ -412,6 +422,7 @@ class Refusals(unittest.TestCase):
         self.refused(ValueError, "labels[1] must lie in [0, 2), got 2", f, two, [0, 2])
         self.refused(ValueError, "labels[1][1] must lie in [0, 2), got -3", f, [two, two], [[0, 1], [0, -3]])
         self.refused(ValueError, "labels must be as long as logits (2), got 3", f, two, [0, 1, 1])
+        self.refused(ValueError, "labels must nest one level less than logits, got [1, -100]", f, [0.0, 0.0], [0, 1])
         self.refused(
             ValueError, "attention_mask must be as long as labels (2), got 1", f, two, [0, 1], attention_mask=[1]
         )
