@@ -47,6 +47,7 @@ from refcalc.units import (
 if TYPE_CHECKING:
     from refcalc import exact
     from refcalc.arrays import open_array
+    from refcalc.baselines.ngram import Additive, KneserNey, StupidBackoff, WittenBell
     from refcalc.baselines.unigram import SmoothedUnigram, UniformBaseline
     from refcalc.closeness import Comparison, assert_close, compare
     from refcalc.diagnosis import Diagnosis, diagnose
@@ -55,14 +56,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MISTAKES",
+    "Additive",
     "Batch",
     "Comparison",
     "Diagnosis",
     "ExactSum",
+    "KneserNey",
     "Records",
     "SmoothedUnigram",
+    "StupidBackoff",
     "Tally",
     "UniformBaseline",
+    "WittenBell",
     "assert_close",
     "bits_per_byte",
     "bits_per_char",
@@ -101,12 +106,16 @@ __all__ = [
 # What is heavy to import is loaded when it is first asked for (PEP 562), so that `import refcalc` stays light.
 _LOADED_ON_USE = {
     "MISTAKES": "refcalc.mistakes",
+    "Additive": "refcalc.baselines.ngram",
     "Batch": "refcalc.evidence",
     "Comparison": "refcalc.closeness",
     "Diagnosis": "refcalc.diagnosis",
+    "KneserNey": "refcalc.baselines.ngram",
     "Records": "refcalc.evidence",
     "SmoothedUnigram": "refcalc.baselines.unigram",
+    "StupidBackoff": "refcalc.baselines.ngram",
     "UniformBaseline": "refcalc.baselines.unigram",
+    "WittenBell": "refcalc.baselines.ngram",
     "assert_close": "refcalc.closeness",
     "compare": "refcalc.closeness",
     "diagnose": "refcalc.diagnosis",

@@ -38,7 +38,7 @@ class UniformBaseline:
     """
 
     def __init__(self, vocabulary: Iterable[Token]) -> None:
-        self.vocabulary = _distinct("UniformBaseline", vocabulary)
+        self.vocabulary = distinct_tokens("UniformBaseline", vocabulary)
 
     def probability(self, token: Token, context: Sequence[Token] = ()) -> float:
         """Return 1 / V."""
@@ -110,7 +110,7 @@ class SmoothedUnigram:
         unk outside it, a negative alpha, or nothing to count with alpha 0.
         """
         name = "SmoothedUnigram.fit"
-        tokens = _distinct(name, vocabulary)
+        tokens = distinct_tokens(name, vocabulary)
         if unk is not None and unk not in tokens:
             _check.refuse(name, "unk", "be in the vocabulary", unk)
         smoothing = _check.not_negative(name, "alpha", alpha, finite=True)
@@ -139,7 +139,7 @@ class SmoothedUnigram:
     def _nll(self, argument: str, token: Token) -> float:
         if token not in self._nlls:
             p = self._share(argument, token)
-            self._nlls[token] = _minus_log(p) if p else inf
+            self._nlls[token] = minus_log(p) if p else inf
         return self._nlls[token]
 
     def _share(self, argument: str, token: Token) -> Fraction:
@@ -151,7 +151,7 @@ class SmoothedUnigram:
         return (self.counts[token] + self._alpha) / self._total
 
 
-def _minus_log(p: Fraction) -> float:
+def minus_log(p: Fraction) -> float:
     """Return -log p = log(1 + (1 - p) / p): the ratio keeps the digits of a p near 1."""
     ratio = (1 - p) / p
     if ratio < 2**1000:
@@ -159,7 +159,7 @@ def _minus_log(p: Fraction) -> float:
     return log(p.denominator) - log(p.numerator)  # beyond the doubles, where log takes ints of any size
 
 
-def _distinct(function: str, vocabulary: Iterable[Token]) -> dict[Token, None]:
+def distinct_tokens(function: str, vocabulary: Iterable[Token]) -> dict[Token, None]:
     """Return the tokens in their order, as the keys of a dict."""
     tokens = list(vocabulary)
     distinct = dict.fromkeys(tokens)
