@@ -60,7 +60,7 @@ class ExactSum:
 
     def __truediv__(self, divisor: "ExactSum | int") -> float:
         if isinstance(divisor, ExactSum):
-            denominator = 0 if isinf(divisor._infinite) else divisor._units
+            denominator = divisor._units  # 0 if it is infinite
         else:
             denominator = _check.whole("ExactSum", "divisor", divisor) << UNIT_BITS
         if not denominator:

@@ -9,9 +9,8 @@ from typing import Any
 import refcalc
 from tests.battery import ROWS, ArrayLike, Real, equal_sequences, no_elements, no_sequences, scalars, sequences
 
-# Classes, modules and what reads files or compares nests of anything have tests of their own.
-ELSEWHERE = {"Comparison", "ExactSum", "SmoothedUnigram", "Tally", "UniformBaseline"}
-ELSEWHERE |= {"assert_close", "compare", "exact", "open_array"}
+# The functions of these modules go through it; classes, and what reads files or compares nests, have tests of their own.
+MODULES = {"refcalc.loss", "refcalc.softmax", "refcalc.targets", "refcalc.units"}
 
 
 class Battery(unittest.TestCase):
@@ -25,7 +24,9 @@ class Battery(unittest.TestCase):
 
     def test_every_public_function_is_in_it(self) -> None:
         tested = {argument.function for argument in [*sequences(self.tier), *scalars(self.tier)]}
-        self.assertEqual(set(self.tier.__all__) - ELSEWHERE - tested, set())
+        public = {name for name in self.tier.__all__ if getattr(getattr(self.tier, name), "__module__", "") in MODULES}
+        self.assertEqual(public - tested, set())
+        self.assertGreater(len(public), 25)
 
     def test_every_kind_of_sequence_gives_the_same_answer(self) -> None:
         for argument in sequences(self.tier):

@@ -106,6 +106,8 @@ class Sums(unittest.TestCase):
         self.assertEqual(ExactSum([inf]) / -3, -inf)
         self.assertTrue(isinf(float(ExactSum([inf]) + ExactSum([inf]))))
         self.assertNotEqual(ExactSum([inf]), ExactSum([-inf]))
+        self.assertEqual(ExactSum([inf]) + 1.0, ExactSum([inf]))
+        self.assertEqual(ExactSum([inf, 1.0]), ExactSum([inf]))
 
     def test_equality_is_that_of_sums_and_of_nothing_else(self) -> None:
         self.assertEqual(ExactSum([0.5, 0.25]), ExactSum([0.75]))
