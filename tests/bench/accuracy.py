@@ -175,7 +175,6 @@ def main() -> int:
         "Worst error in ulp of the true value, and the share of rows off by more than 1 ulp.",
         f"Of log_softmax and softmax the worst of {SAMPLE} classes, the target and the largest.",
         "logsumexp in ulp of max(1, |m|, log V), m being the largest logit.",
-        *(["softmax and entropy to half an ulp."] if chosen.judge == "exact" else []),
         "",
         *table(list(BOUNDS), found, worst_and_share),
         "",

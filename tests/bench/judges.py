@@ -11,12 +11,14 @@ __all__ = ["JUDGES", "Judge", "Truth", "ulps"]
 
 from collections import Counter
 from fractions import Fraction
-from functools import cached_property
 from importlib import import_module
 from math import frexp, inf, ulp
 from typing import Any, Protocol
 
-from refcalc import exact
+from refcalc.exact import _integer
+from refcalc.exact._rounding import Enclosure
+from refcalc.exact._row import Row
+from refcalc.exact.softmax import _spread, probability
 
 Truth = tuple[float, float]
 
@@ -52,36 +54,50 @@ class Judge(Protocol):
 
 
 class Exact:
-    """refcalc.exact: hi is its result, and true - hi is the same form with one more rational, which it rounds as well.
+    """The enclosures of refcalc.exact before it rounds; LEVEL trusts no libm, and their middle is right to about 2**-70.
 
-    Probabilities and entropies are no such forms: there rest is 0.0, and a measured error is right to half an ulp.
+    Its results themselves are doubles, and would leave half an ulp open.
     """
 
+    LEVEL = 2
+
     def __init__(self, row: list[float]) -> None:
-        self.row, self.m = row, max(row)
-        self.log_sum = exact.batch_nll([row], [row.index(self.m)])
+        self.row = Row(row)
+        self.m = Fraction(self.row.m)
+        self.log_sum = middle(log_of_ties(self.row.ties) if self.row.ties else self.row.log1p_tail(self.LEVEL))
 
     def nll(self, y: int) -> Truth:
-        if self.row[y] == -inf:
-            return inf, 0.0
-        return self._pair(self.log_sum + exact.Nll(Fraction(self.m) - Fraction(self.row[y])))
+        x = self.row.xs[y]
+        return pair(self.m - Fraction(x) + self.log_sum) if x > -inf else (inf, 0.0)
 
     def probability(self, y: int) -> Truth:
-        return self._probabilities[y], 0.0
+        x = self.row.xs[y]
+        if self.row.ties:
+            return pair(Fraction(x > -inf, self.row.ties))
+        return pair(middle(probability(self.row, x, self.LEVEL)))
 
     def logsumexp(self) -> Truth:
-        return self._pair(self.log_sum + exact.Nll(Fraction(self.m)))
+        return pair(self.m + self.log_sum)
 
     def entropy(self) -> Truth:
-        return exact.entropy(self.row), 0.0
+        if self.row.ties:
+            return pair(self.log_sum)
+        return pair(self.log_sum + middle(_spread(self.row, self.LEVEL)) * middle(self.row.share(self.LEVEL)))
 
-    @cached_property
-    def _probabilities(self) -> list[float]:
-        return exact.softmax(self.row)
 
-    def _pair(self, value: exact.Nll) -> Truth:
-        hi = float(value)
-        return hi, float((value + exact.Nll(-Fraction(hi))).scaled(1 / Fraction(ulp(hi))))
+def log_of_ties(n: int) -> Enclosure:
+    y = _integer.log(n, 0, 128) if n > 1 else 0
+    return y, y, 1 << 128
+
+
+def middle(enclosure: Enclosure) -> Fraction:
+    lo, hi, d = enclosure
+    return Fraction(lo + hi, 2 * d)
+
+
+def pair(truth: Fraction) -> Truth:
+    hi = float(truth)
+    return hi, float((truth - Fraction(hi)) / Fraction(ulp(hi)))
 
 
 class Mpfr:
