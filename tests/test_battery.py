@@ -9,7 +9,7 @@ from typing import Any
 import refcalc
 from tests.battery import ROWS, ArrayLike, Real, equal_sequences, no_elements, no_sequences, scalars, sequences
 
-# The functions of these modules go through it; classes, and what reads files or compares nests, have tests of their own.
+# The functions of these modules go through it; classes, and what reads files or compares, have tests of their own.
 MODULES = {"refcalc.loss", "refcalc.softmax", "refcalc.targets", "refcalc.units"}
 
 
