@@ -47,6 +47,7 @@ from refcalc.units import (
 if TYPE_CHECKING:
     from refcalc import exact
     from refcalc.arrays import open_array
+    from refcalc.baselines.compression import compressed_bits
     from refcalc.baselines.ngram import Additive, KneserNey, StupidBackoff, WittenBell
     from refcalc.baselines.unigram import SmoothedUnigram, UniformBaseline
     from refcalc.closeness import Comparison, assert_close, compare
@@ -76,6 +77,7 @@ __all__ = [
     "byte_perplexity",
     "causal_lm_loss",
     "compare",
+    "compressed_bits",
     "cross_entropy",
     "cross_entropy_gradient",
     "diagnose",
@@ -118,6 +120,7 @@ _LOADED_ON_USE = {
     "WittenBell": "refcalc.baselines.ngram",
     "assert_close": "refcalc.closeness",
     "compare": "refcalc.closeness",
+    "compressed_bits": "refcalc.baselines.compression",
     "diagnose": "refcalc.diagnosis",
     "exact": "refcalc.exact",
     "open_array": "refcalc.arrays",
