@@ -54,7 +54,7 @@ class Judge(Protocol):
 
 
 class Exact:
-    """The enclosures of refcalc.exact before it rounds; LEVEL trusts no libm, and their middle is right to about 2**-70.
+    """The enclosures of refcalc.exact before it rounds; LEVEL trusts no libm, and their middle is right to 2**-70.
 
     Its results themselves are doubles, and would leave half an ulp open.
     """
