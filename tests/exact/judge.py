@@ -1,0 +1,71 @@
+"""Correct rounding decided by inversion: exp increases, so a result lies between two numbers if their exp does.
+
+A double g is nearest to a value v if the half-way points h below and above g enclose it.  For an nll,
+
+    h < nll of y  <=>  exp(h + x[y]) < sum of exp(x),
+
+where no logarithm, no shift and no step of the package occurs.  decimal's exp is correctly rounded; DIGITS leave room.
+"""
+
+from collections.abc import Callable
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
+from math import inf, nextafter
+from random import Random
+
+DIGITS = 120
+WIDE = Context(prec=DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN)
+
+
+def is_nearest(got: float, below: Callable[[Decimal], bool]) -> bool:
+    """Return whether got is nearest to the value that below(h) compares h with: below(h) says that h < value."""
+    with localcontext(WIDE):
+        low, high = half_way(nextafter(got, -inf), got), half_way(got, nextafter(got, inf))
+        return below(low) and not below(high)
+
+
+def half_way(a: float, b: float) -> Decimal:
+    return (Decimal(a) + Decimal(b)) / 2
+
+
+def nll(xs: list[float], y: int) -> Callable[[Decimal], bool]:
+    with localcontext(WIDE):
+        total = sum(Decimal(x).exp() for x in xs)
+    return lambda h: (h + Decimal(xs[y])).exp() < total
+
+
+def logsumexp(xs: list[float]) -> Callable[[Decimal], bool]:
+    with localcontext(WIDE):
+        total = sum(Decimal(x).exp() for x in xs)
+    return lambda h: h.exp() < total
+
+
+def probability(xs: list[float], j: int) -> Callable[[Decimal], bool]:
+    with localcontext(WIDE):
+        masses = [Decimal(x).exp() for x in xs]
+    return lambda h: h * sum(masses) < masses[j]
+
+
+def entropy(xs: list[float]) -> Callable[[Decimal], bool]:
+    """entropy = log S - sum p x, hence h < entropy  <=>  exp(h + sum p x) < S."""
+    with localcontext(WIDE):
+        masses = [Decimal(x).exp() for x in xs]
+        total = sum(masses)
+        mean = sum(a * Decimal(x) for a, x in zip(masses, xs, strict=True) if a) / total
+    return lambda h: (h + mean).exp() < total
+
+
+def rows(count: int, seed: int = 0) -> list[list[float]]:
+    """Return rows of many kinds: ordinary, wide, tied, far from 0, next to certain, all but equal."""
+    rng = Random(seed)
+    u = rng.random
+    result = []
+    for i in range(count):
+        size = rng.choice([2, 3, 5, 10, 40])
+        spread, offset = [(3, 0), (30, 0), (3, 1e4), (3, -1e6), (0.001, 0), (1e-12, 1.0)][i % 6]
+        row = [offset + spread * (u() + u() + u() - 1.5) for _ in range(size)]
+        if i % 7 == 0:
+            row[0] = max(row) + 40.0 * u()
+        if i % 5 == 0:
+            row = [round(4.0 * x) / 4.0 for x in row]
+        result.append(row)
+    return result
