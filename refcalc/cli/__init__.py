@@ -10,9 +10,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from refcalc.cli import loss
+from refcalc.cli import baselines, loss
 
-COMMANDS = (loss,)
+COMMANDS = (baselines, loss)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

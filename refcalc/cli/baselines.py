@@ -1,0 +1,194 @@
+"""`refcalc baselines TRAIN EVAL`: what models that anybody has need for a text, in bits per character."""
+
+__all__ = ["add_to", "run"]
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from refcalc import _check, _json
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+ORDERS = (4, 7)
+COMPRESSORS = ("gzip -9", "xz -9e", "bzip2 -9")
+PRIMED = "xz -9e"
+
+DESCRIPTION = """What models that anybody has need for a text, in bits per character and per byte: lower is better.
+
+    uniform       every character of the vocabulary alike
+    unigram       how frequent each character is in the training text, add-one smoothed
+    gzip and co.  the compressed length of the evaluation text alone, headers counted
+    primed        how much longer a compressed training text grows with the evaluation text behind it
+    Kneser-Ney    interpolated modified Kneser-Ney of each order, fitted on the training text
+
+The vocabulary is every character of both texts.  A trained model that is not below the last line of the table has not
+yet earned its training.
+"""
+
+
+class Texts(NamedTuple):
+    """What the models are fitted on, what they are scored on, and whether the second goes on where the first ends."""
+
+    train: str
+    evaluation: str
+    runs_on: bool
+
+
+def add_to(subparsers: Any) -> None:
+    """Add the command to the parser of the command line."""
+    parser = subparsers.add_parser(
+        "baselines",
+        help="what a uniform model, compressors and n-grams need for a text: is the number good?",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("train", help="the training text, UTF-8")
+    parser.add_argument("evaluation", metavar="eval", nargs="?", help="the evaluation text, UTF-8")
+    parser.add_argument(
+        "--held-out", metavar="SHARE", help="instead of EVAL: hold out the end of TRAIN, 0.1 of it, say"
+    )
+    parser.add_argument(
+        "--order", type=int, nargs="+", default=ORDERS, metavar="N", help="orders of the n-grams (default: 4 7)"
+    )
+    parser.add_argument("--svg", metavar="FILE", help="draw the ladder of the models into this file")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> tuple[str, int]:
+    """Return what the command prints, and its exit status."""
+    texts = _texts(options)
+    report = {
+        "train": options.train,
+        "eval": options.evaluation,
+        "held_out": options.held_out,
+        **_report(texts, options),
+    }
+    if options.svg is not None:
+        _draw(options.svg, report)
+    if options.json:
+        return json.dumps(_json.plain(report), indent=1, allow_nan=False), 0
+    return _table(report), 0
+
+
+# --- the texts -------------------------------------------------------------------------------------------------------
+
+
+def _texts(options: argparse.Namespace) -> Texts:
+    if (options.evaluation is None) == (options.held_out is None):
+        _check.refuse(
+            "baselines", "the evaluation text", "be EVAL or --held-out", "both" if options.held_out else "none"
+        )
+    train = _read(options.train)
+    if options.held_out is None:
+        return Texts(train, _not_empty(options.evaluation, _read(options.evaluation)), runs_on=False)
+    cut = int((1 - _share(options.held_out)) * len(train))
+    return Texts(train[:cut], _not_empty("the held-out part", train[cut:]), runs_on=True)
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: the file must be UTF-8, got a bad byte at offset {error.start}") from None
+
+
+def _share(text: str) -> "Fraction":
+    """Return --held-out as the number that was typed, not as the double nearest to it."""
+    from fractions import Fraction  # noqa: PLC0415 (--help should not wait for it)
+
+    try:
+        share = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        share = Fraction(0)
+    if not 0 < share < 1:
+        _check.refuse("baselines", "--held-out", "be a number above 0 and below 1", text)
+    return share
+
+
+def _not_empty(what: str, text: str) -> str:
+    if not text:
+        _check.refuse("baselines", what, "hold at least one character", 0)
+    return text
+
+
+# --- the numbers -----------------------------------------------------------------------------------------------------
+
+
+def _report(texts: Texts, options: argparse.Namespace) -> dict[str, Any]:
+    """Return the sizes of the texts, and the models from the worst to the best."""
+    from refcalc.tally import text_counts  # noqa: PLC0415
+
+    counts = text_counts("baselines", "eval", texts.evaluation)
+    vocabulary = sorted({*texts.train, *texts.evaluation})
+    bits = {**_model_bits(texts, vocabulary, options.order), **_compressor_bits(texts)}
+    models = [
+        {
+            "model": name,
+            "bits": total,
+            "bits_per_char": total / counts["n_chars"],
+            "bits_per_byte": total / counts["n_bytes"],
+        }
+        for name, total in bits.items()
+    ]
+    return {
+        "n_train_chars": len(texts.train),
+        "n_chars": counts["n_chars"],
+        "n_bytes": counts["n_bytes"],
+        "vocab_size": len(vocabulary),
+        "history": "runs on from the training text" if texts.runs_on else "begins with the evaluation text",
+        "models": sorted(models, key=lambda row: -row["bits"]),
+    }
+
+
+def _model_bits(texts: Texts, vocabulary: list[str], orders: list[int]) -> dict[str, float]:
+    from refcalc.baselines.ngram import KneserNey  # noqa: PLC0415
+    from refcalc.baselines.unigram import SmoothedUnigram, UniformBaseline  # noqa: PLC0415
+    from refcalc.units import nats_to_bits  # noqa: PLC0415
+
+    tallies = {
+        "uniform": UniformBaseline(vocabulary).score(texts.evaluation),
+        "unigram, add-one": SmoothedUnigram.fit(texts.train, vocabulary).score(texts.evaluation),
+    }
+    for order in orders:
+        model = KneserNey.fit(texts.train, order, vocabulary)
+        tallies[f"Kneser-Ney, order {order}"] = model.score(texts.evaluation, texts.train if texts.runs_on else "")
+    return {name: nats_to_bits(float(tally.nll_sum)) for name, tally in tallies.items()}
+
+
+def _compressor_bits(texts: Texts) -> dict[str, int]:
+    from refcalc.baselines.compression import compressed_bits  # noqa: PLC0415
+
+    train, evaluation = texts.train.encode("utf-8"), texts.evaluation.encode("utf-8")
+    alone = {method: compressed_bits(evaluation, method) for method in COMPRESSORS}
+    return {**alone, f"{PRIMED}, primed": compressed_bits(evaluation, PRIMED, train)} if train else alone
+
+
+# --- the table and the picture ---------------------------------------------------------------------------------------
+
+
+def _table(report: dict[str, Any]) -> str:
+    source = report["eval"] or f"the last {report['held_out']} of {report['train']}"
+    lines = [
+        f"train       {report['train']}: {report['n_train_chars']:,} characters",
+        f"evaluate    {source}: {report['n_chars']:,} characters, {report['n_bytes']:,} bytes",
+        f"vocabulary  {report['vocab_size']:,} characters, those of both texts",
+        f"history     {report['history']}",
+        "",
+        f"{'':<24}{'bits per character':>20}{'bits per byte':>16}",
+    ]
+    for row in report["models"]:
+        lines.append(f"{row['model']:<24}{row['bits_per_char']:>20.3f}{row['bits_per_byte']:>16.3f}")
+    return "\n".join(lines)
+
+
+def _draw(path: str, report: dict[str, Any]) -> None:
+    from refcalc.drawing import ladder  # noqa: PLC0415
+
+    rows = [(row["model"], row["bits_per_char"]) for row in report["models"]]
+    name = Path(report["eval"] or report["train"]).name
+    title = f"{name}: {report['n_chars']:,} characters" + (" held out" if report["held_out"] else "")
+    Path(path).write_text(ladder(rows, title=title, unit="bits per character"), encoding="utf-8")
