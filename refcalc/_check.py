@@ -46,6 +46,9 @@ from collections.abc import Callable, Sequence
 from math import inf, isnan, ldexp
 from typing import Any, NoReturn
 
+LEAST_NORMAL = ldexp(1.0, -1022)
+LARGEST_WEIGHT = ldexp(1.0, 500)
+
 Row = Sequence[float]  # V scores, or anything that gives them by .tolist()
 Numbers = Sequence[float]
 Nested = Any  # a number, or a sequence of nested numbers: Python's type system cannot say "ragged"
@@ -153,7 +156,7 @@ def floats(function: str, argument: str, scores: Sequence[Any]) -> list[float]:
 def double(function: str, argument: str, value: Any) -> float:
     """Return a number that is exactly a double as a float: an answer to the last bit is about the number handed in."""
     x = real(function, argument, value)
-    if type(value) is not float and x != value and not (isnan(x) and value != value):
+    if type(value) is not float and x != value and not isnan(x):
         refuse(function, argument, "be exactly a double", value)
     return x
 
@@ -192,11 +195,17 @@ def fraction_of_one(function: str, argument: str, value: Any) -> float:
 
 
 def weights(function: str, argument: str, values: Nested) -> list[float]:
-    """Return a sequence of finite numbers, none of them negative, as floats."""
-    return [
-        not_negative(function, f"{argument}[{i}]", w, finite=True)
-        for i, w in enumerate(items(function, argument, values))
-    ]
+    """Return a sequence of finite numbers, none of them negative, as floats.
+
+    They are below 2**500, so that the sums and products of two of them that a loss takes stay within the doubles.
+    """
+    result = []
+    for i, value in enumerate(items(function, argument, values)):
+        w = not_negative(function, f"{argument}[{i}]", value, finite=True)
+        if w >= LARGEST_WEIGHT:
+            refuse(function, f"{argument}[{i}]", "be below 2**500", w)
+        result.append(w)
+    return result
 
 
 # --- whole numbers ---------------------------------------------------------------------------------------------------
@@ -271,7 +280,6 @@ def file(function: str, argument: str, value: Any) -> str:
 
 # --- the machine -----------------------------------------------------------------------------------------------------
 
-LEAST_NORMAL = ldexp(1.0, -1022)
 
 
 def no_flush(function: str) -> None:

@@ -38,6 +38,7 @@ class ScoredRows:
         self.weight = None if weight is None else _check.weights(name, "weight", weight)
         self.smoothing = _check.fraction_of_one(name, "label_smoothing", label_smoothing)
         self.classes = 0  # V, known after the first row
+        self._soft: bool | None = None  # whether the targets are probabilities, known after the first row
 
     def walk(
         self, scored: Callable[..., Any], ignored: Callable[[int], Any], logits: Nested, targets: Nested
@@ -56,6 +57,9 @@ class ScoredRows:
                 return []  # a batch, or a sequence, of no rows
             names = (self.arguments[0] + at, self.arguments[1] + (_next_place(at) if self.shifted else at))
             self._check_classes(names[0], _check.row(self.name, names[0], row))
+            if self._soft not in (None, soft):
+                _check.refuse(self.name, names[1], "be of one kind in all rows, a class or probabilities", target)
+            self._soft = soft
             y, q, share = None, None, 1.0
             if soft:
                 if self.hard:

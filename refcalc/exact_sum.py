@@ -44,6 +44,8 @@ class ExactSum:
 
     def __init__(self, values: "Iterable[float | ExactSum]" = ()) -> None:
         _check.no_flush("ExactSum")
+        if not isinstance(values, Iterable):
+            _check.refuse("ExactSum", "values", "be iterable", values, TypeError)
         self._units, self._infinite = _total(list(values))
 
     def __add__(self, other: "ExactSum | float") -> "ExactSum":

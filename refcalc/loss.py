@@ -15,7 +15,8 @@ That is what PyTorch's cross_entropy computes, and ONNX's SoftmaxCrossEntropyLos
 
 Accuracy ("bounded"): all terms are positive, so their errors do not grow.  A row's loss carries the 5 ulp of token_nll,
 4 roundings of a[c], the product's and the sum's: 11 ulp, and 6 for hard targets without smoothing.  Sums over rows are
-exact and rounded once, denominators too: 1 ulp more.  Proved.  exact has the same names, correctly rounded.
+exact and rounded once, denominators too: 1 ulp more.  Proved, for rows whose loss is no subnormal number.  exact has
+the same names, correctly rounded.
 """
 
 __all__ = ["causal_lm_loss", "cross_entropy", "cross_entropy_gradient", "masked_mean"]
@@ -178,6 +179,8 @@ def masked_mean(values: Sequence[float], mask: Sequence[float]) -> float:
                 counted.append(w)
 
     _check.map_rows(name, weigh, ("values", "mask"), (values, mask))
+    if inf in products and -inf in products:
+        _check.refuse(name, "values", "not hold both inf and -inf where the mask counts", values)
     if not counted:
         _check.refuse(name, "mask", "have a sum above 0 (nothing to average)", mask)
     return ExactSum(products) / ExactSum(counted)

@@ -200,6 +200,11 @@ class Refusals(unittest.TestCase):
                     ExactSum([1.0]) / divisor
                 self.assertEqual(str(caught.exception), f"ExactSum: divisor must {message}")
 
+    def test_a_number_alone_is_nothing_to_sum(self) -> None:
+        with self.assertRaises(TypeError) as caught:
+            ExactSum(5)  # type: ignore[arg-type]
+        self.assertEqual(str(caught.exception), "ExactSum: values must be iterable, got 5")
+
     def test_a_text_must_be_text(self) -> None:
         with self.assertRaises(TypeError) as caught:
             ExactSum.from_hex(b"0x1p+0")

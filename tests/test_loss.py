@@ -137,10 +137,17 @@ class CrossEntropy(unittest.TestCase):
             self.assertEqual(cross_entropy([[0.0, -inf], [3.0, -inf]], [1, 0], reduction=reduction), want)
 
     def test_a_loss_beyond_the_largest_double_is_infinite(self) -> None:
-        heavy = [1.7e308, 1.7e308]
-        self.assertEqual(cross_entropy([[0.0, 0.0]] * 4, [0] * 4, weight=heavy, reduction="sum"), inf)
-        self.assertEqual(cross_entropy([0.0, 0.0], [1.0, 1.0], weight=heavy, reduction="none"), inf)
-        self.assertEqual(cross_entropy([[0.0, 0.0]] * 4, [0] * 4, weight=heavy), uniform_nll(2))
+        far = [0.0, -1.7e308]
+        self.assertEqual(cross_entropy([far] * 4, [1] * 4, reduction="sum"), inf)
+        self.assertEqual(cross_entropy([far] * 4, [1] * 4), 1.7e308)
+        self.assertEqual(cross_entropy([0.0, -1.7e308], [0.0, 1.0], weight=[1.0, 2.0], reduction="none"), inf)
+        self.assertEqual(cross_entropy([far, *[[0.0, 0.0]] * 3], [0] * 4, weight=[2.0**499] * 2), 0.75 * uniform_nll(2))
+
+    def test_the_heaviest_weights_keep_the_gradient_finite(self) -> None:
+        heavy = [2.0**499, 2.0**499]
+        self.assertEqual(cross_entropy_gradient([[0.0, 0.0]] * 4, [0] * 4, weight=heavy), [[-0.125, 0.125]] * 4)
+        soft = cross_entropy_gradient([[0.0, 0.0]], [heavy], weight=heavy)
+        self.assertEqual(soft, [[0.0, 0.0]])
 
     def test_results_nest_like_the_rows(self) -> None:
         ln2 = uniform_nll(2)
@@ -343,6 +350,13 @@ class MaskedMean(unittest.TestCase):
                 self.assertEqual(masked_mean([values[:7], values[7:]], [mask[:7], mask[7:]]), masked_mean(values, mask))
                 self.assertEqual(masked_mean(values, list(map(bool, mask))), masked_mean(values, mask))
 
+    def test_both_infinities_have_no_mean(self) -> None:
+        with self.assertRaises(ValueError) as caught:
+            masked_mean([inf, -inf, 1.0], [1, 1, 1])
+        message = "masked_mean: values must not hold both inf and -inf where the mask counts, got [inf, -inf, 1.0]"
+        self.assertEqual(str(caught.exception), message)
+        self.assertEqual(masked_mean([inf, -inf, 1.0], [1, 0, 1]), inf)
+
     def test_weights_are_within_2_ulp_of_the_scale_of_the_addends(self) -> None:
         for seed in range(100):
             rng = Random(seed)
@@ -371,6 +385,11 @@ class Refusals(unittest.TestCase):
         for f in (cross_entropy, cross_entropy_gradient):
             self.refused(value, "targets[1] must lie in [0, 2), got 2", f, two, [0, 2])
             self.refused(value, "targets[0] must lie in [0, 2), got -1", f, two, [-1, 0])
+            mixed = "targets[1] must be of one kind in all rows, a class or probabilities"
+            self.refused(value, f"{mixed}, got 0", f, two, [[0.5, 0.5], 0])
+            self.refused(value, f"{mixed}, got [0.5, 0.5]", f, two, [0, [0.5, 0.5]])
+            large = 2.0**500
+            self.refused(value, f"weight[1] must be below 2**500, got {large!r}", f, two, [0, 1], weight=[1, large])
             self.refused(value, "targets must be as long as logits (2), got 1", f, two, [0])
             self.refused(value, "targets[0] must be as long as logits[0] (2), got 1", f, [two, two], [[0], [0, 0]])
             self.refused(

@@ -88,6 +88,12 @@ class Laws(unittest.TestCase):
         self.assertEqual(units.bits_per_byte(inf, 3), inf)
         self.assertEqual(units.nats_to_log10(-inf), -inf)
 
+    def test_a_count_beyond_the_doubles_leaves_nothing_of_a_finite_sum(self) -> None:
+        for rate in (units.bits_per_byte, units.bits_per_char):
+            self.assertEqual([rate(15.0, 10**400), rate(inf, 10**400)], [0.0, inf])
+        for rate in (units.byte_perplexity, units.word_perplexity):
+            self.assertEqual([rate(15.0, 10**400), rate(inf, 10**400)], [1.0, inf])
+
     def test_ends_of_the_ranges(self) -> None:
         self.assertEqual(units.perplexity(0.0), 1.0)
         self.assertEqual(units.perplexity_to_nll(1.0), 0.0)
