@@ -73,8 +73,8 @@ def quick(xs: Sequence[float], level: int) -> Mass | None:
     #     libm t; z, which is exact but for -1/2 < y < 0, 2**-53; five operations on
     #     factors next to 1, 2**-52; the series z - z**2/2 + z**3/6, z**3/24 < 2**-49.5;
     #     fsum, scale, sum and product as above                                          t + 2**-48.6
-    #   small, absolute: e**x below 2**-1022 is off by more than t, yet by less than 2**-1030 for 2**40 classes together,
-    #   and scale < 2**938: far below one unit.
+    #   small, absolute: e**x below 2**-1022 is off by more than t, yet by less than 2**-1030 for 2**40 classes
+    #   together, and scale < 2**938: below 2**-92, an eighth of a unit.
     #   Second order terms, and the roundings in the next line: below 2**-90 and 2**-100, covered by 2**-50 and 2**-48.
     slack = scale * (light * (trust + 2.0**-50) + rest * (trust + 2.0**-48))
     unit = 2.0**P

@@ -33,13 +33,13 @@ def working_bits(level: int) -> int:
     return 128 if level < 3 else 256 << (level - 3)
 
 
-def rounded(function: str, enclose: Callable[[int], Enclosure]) -> float:
-    """Return the double nearest to the irrational number that enclose(level) encloses.
+def rounded(function: str, enclose: Callable[[int], Enclosure], start: int = 0) -> float:
+    """Return the double nearest to the irrational number that enclose(level) encloses, from level start on.
 
     Raises ArithmeticError where LIMIT_BITS bits do not decide.
     """
     _check.no_flush(function)
-    level = FIRST_LEVEL
+    level = max(start, FIRST_LEVEL)
     while (result := round_open(*enclose(level))) is None:
         level += 1
         bits = working_bits(level)

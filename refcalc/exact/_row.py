@@ -36,7 +36,7 @@ class Row:
         self.m = max(xs)
         self.k = xs.index(self.m)
         self.ties = _ties(xs, self.m)
-        self._seen: dict[int, Enclosure] = {}
+        self._seen: dict[tuple[str, int], Enclosure] = {}  # what was enclosed at a level
 
     @property
     def xs(self) -> list[float]:
@@ -57,29 +57,15 @@ class Row:
 
     def tail(self, level: int) -> Enclosure:
         """Return an enclosure of the tail, for a row that is not tied."""
-        deepest = 1200 if level < 3 else 4 * working_bits(level)
-        bits = P + 24 if level < 3 else working_bits(level) + 24
-        num, b, lo, hi, p = self._mass(level)
-        if self.m - num / (1 << b) > 0.7 * (deepest + 64):
-            return 0, 1, 1 << deepest  # every class is below 2**-(deepest + 63): 0.7 > ln 2; fewer than 2**63 classes
-        a, q = self.m.as_integer_ratio()
-        # e**(num / 2**b - m), short by less than one unit of 2**-bits in the exponent, that is by less than 2 of n's
-        d = (num * q - (a << b) << bits) // (q << b)
-        n, k = _integer.exp(d, bits)
-        return (n - 2) * lo, (n + 4) * hi, 1 << bits + p - k
+        return self._once("tail", level, self._tail)
 
     def log1p_tail(self, level: int) -> Enclosure:
         """Return an enclosure of log1p(tail), for a row that is not tied."""
-        found = self._seen.get(level)
-        if found is None:
-            found = self._seen[level] = self._log1p_tail(level)
-        return found
+        return self._once("log1p_tail", level, self._log1p_tail)
 
     def share(self, level: int) -> Enclosure:
         """Return an enclosure of 1 / (1 + tail), the probability of the largest logit."""
-        lo, hi, d = self.tail(level)
-        w = working_bits(level)
-        return (d << w) // (d + hi) - 1, -((-d << w) // (d + lo)), 1 << w
+        return self._once("share", level, self._share)
 
     def rest_share(self, level: int) -> Enclosure:
         """Return an enclosure of tail / (1 + tail), the probability of all other classes, with relative precision."""
@@ -102,6 +88,29 @@ class Row:
 
     def __reduce__(self) -> tuple[Callable[[bytes], "Row"], tuple[bytes]]:
         return _read, (self.data,)
+
+    def _once(self, name: str, level: int, enclose: Callable[[int], Enclosure]) -> Enclosure:
+        found = self._seen.get((name, level))
+        if found is None:
+            found = self._seen[name, level] = enclose(level)
+        return found
+
+    def _tail(self, level: int) -> Enclosure:
+        deepest = 1200 if level < 3 else 4 * working_bits(level)
+        bits = P + 24 if level < 3 else working_bits(level) + 24
+        num, b, lo, hi, p = self._mass(level)
+        if self.m - num / (1 << b) > 0.7 * (deepest + 64):
+            return 0, 1, 1 << deepest  # every class is below 2**-(deepest + 63): 0.7 > ln 2; fewer than 2**63 classes
+        a, q = self.m.as_integer_ratio()
+        # e**(num / 2**b - m), short by less than one unit of 2**-bits in the exponent, that is by less than 2 of n's
+        d = (num * q - (a << b) << bits) // (q << b)
+        n, k = _integer.exp(d, bits)
+        return (n - 2) * lo, (n + 4) * hi, 1 << bits + p - k
+
+    def _share(self, level: int) -> Enclosure:
+        lo, hi, d = self.tail(level)
+        w = working_bits(level)
+        return (d << w) // (d + hi) - 1, -((-d << w) // (d + lo)), 1 << w
 
     def _mass(self, level: int) -> tuple[int, int, int, int, int]:
         """Return (n, b, lo, hi, p): the tail times e**m, as in _kernel."""

@@ -187,8 +187,8 @@ def _slope(function: str, row: Row, masses: list[Fraction]) -> list[float]:
             return nearest(-a.numerator, a.denominator)
         # Where p is nearly 1, 1 - p = tail / (1 + tail) keeps its digits: A p - a = (A - a) - A (1 - p).
         if c == row.k:
-            return rounded(function, lambda level: affine(total - a, -total, row.rest_share(level)))
-        return rounded(function, lambda level: affine(-a, total, probability(row, x, level)))
+            return rounded(function, lambda level: affine(total - a, -total, row.rest_share(level)), start=2)
+        return rounded(function, lambda level: affine(-a, total, probability(row, x, level)), start=2)
 
     return [class_slope(c, x) for c, x in enumerate(row.xs)]
 

@@ -116,7 +116,7 @@ def softmax(logits: Logits) -> list[float]:
     row = exact_row("softmax", "logits", logits)
     if row.ties:
         return [0.0 if x == -inf else nearest(1, row.ties) for x in row.xs]
-    found = {x: rounded("softmax", partial(probability, row, x)) if x > -inf else 0.0 for x in set(row.xs)}
+    found = {x: rounded("softmax", partial(probability, row, x), start=2) if x > -inf else 0.0 for x in set(row.xs)}
     return [found[x] for x in row.xs]
 
 
@@ -156,7 +156,7 @@ def entropy(logits: Logits) -> float:
         both = unit * share_unit
         return lo * both + bottom * share_lo * d, hi * both + top * share_hi * d, d * both
 
-    return rounded("entropy", enclose)
+    return rounded("entropy", enclose, start=2)
 
 
 def log1p_tail_in_doubles(row: Row) -> tuple[float, float, float] | None:

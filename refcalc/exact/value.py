@@ -42,9 +42,9 @@ class Nll:
     """An nll in nats that has not been rounded: `batch_nll` and the exact models return it.
 
     `float(nll)` is the nearest double; `a + b` merges; `nll / n` divides by a positive whole number, double or
-    Fraction, exactly as it is; `perplexity(nll)`, `bits_per_byte(nll, n)` and the like round once, at their own end.  Values are
-    immutable, hashable and pickle; two are equal if they are made of the same terms (in any order).  A value holds the
-    logits of its rows, 8 bytes a class: nothing shorter says how it rounds.
+    Fraction, exactly as it is; `perplexity(nll)`, `bits_per_byte(nll, n)` and the like round once, at their own end.
+    Values are immutable, hashable and pickle; two are equal if they are made of the same terms (in any order).  A value
+    holds the logits of its rows, 8 bytes a class: nothing shorter says how it rounds.
 
     >>> from refcalc.exact import batch_nll, perplexity
     >>> nll = batch_nll([[0.0, 0.0, 0.0]] * 17, [0] * 17) + batch_nll([[5.0, 5.0, 5.0]] * 17, [1] * 17)

@@ -1,6 +1,8 @@
 """Cross-entropy, its gradient and the causal loss, correctly rounded."""
 
 import unittest
+from collections.abc import Callable
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import inf, nan, nextafter
 from random import Random
@@ -11,28 +13,28 @@ from tests.exact import judge
 from tests.ulps import ulps_apart
 
 
+def product(rows: list[list[float]], ys: list[int], w: list[float]) -> Callable[[Decimal], bool]:
+    """exp(loss) = product of (S / e**x[y])**w[y] for whole weights w."""
+    with localcontext(judge.WIDE):
+        truth = Decimal(1)
+        for row, y in zip(rows, ys, strict=True):
+            truth *= (sum(Decimal(x).exp() for x in row) / Decimal(row[y]).exp()) ** int(w[y])
+    return lambda h: h.exp() < truth
+
+
 class Exactness(unittest.TestCase):
     def test_a_weighted_sum_is_judged_by_inversion(self):
-        # With whole weights w: exp(loss) = product of (S / e**x[y])**w.
         rng = Random(3)
         for seed in range(20):
             rows = [[4.0 * (rng.random() - 0.5) for _ in range(4)] for _ in range(3)]
             ys, w = [0, 3, 1], [2.0, 1.0, 1.0, 3.0]
-
-            def below(h):
-                truth = 1
-                for row, y in zip(rows, ys, strict=True):
-                    ratio = sum((judge.Decimal(x) - judge.Decimal(row[y])).exp() for x in row)
-                    truth *= ratio ** int(w[y])
-                return h.exp() < truth
-
             with self.subTest(seed=seed):
                 got = exact.cross_entropy(rows, ys, weight=w, reduction="sum")
-                self.assertTrue(judge.is_nearest(got, below))
+                self.assertTrue(judge.is_nearest(got, product(rows, ys, w)))
 
     def test_it_agrees_with_the_float_tier_within_that_tier_s_bound(self):
         rng = Random(4)
-        for seed in range(30):
+        for seed in range(8):
             rows = [[8.0 * (rng.random() - 0.5) for _ in range(5)] for _ in range(4)]
             soft = [[rng.random() for _ in range(5)] for _ in rows]
             hard = [int(5 * rng.random()) for _ in rows]
@@ -134,7 +136,10 @@ class Conventions(unittest.TestCase):
                 {"targets": 0, "label_smoothing": Fraction(1, 10)},
                 "label_smoothing must be exactly a double, got Fraction(1, 10)",
             ),
-            ({"targets": [0.5, 0.5], "ignore_index": 1}, "ignore_index must be negative with probability targets, got 1"),
+            (
+                {"targets": [0.5, 0.5], "ignore_index": 1},
+                "ignore_index must be negative with probability targets, got 1",
+            ),
             ({"targets": 0, "reduction": "avg"}, "reduction must be one of 'mean', 'none', 'sum', got 'avg'"),
         ]:
             with self.subTest(options=options), self.assertRaises(ValueError) as caught:

@@ -4,6 +4,7 @@ import reprlib
 import unittest
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
+from functools import cache
 from math import inf, nan, nextafter
 from unittest import mock
 
@@ -14,7 +15,7 @@ from tests.exact import judge
 
 class Inversion(unittest.TestCase):
     def test_each_result_lies_between_its_half_way_points(self):
-        for i, xs in enumerate(judge.rows(60)):
+        for i, xs in enumerate(judge.rows(36)):
             log_p, p = exact.log_softmax(xs), exact.softmax(xs)
             with self.subTest(row=i, xs=xs):
                 self.assertTrue(judge.is_nearest(exact.logsumexp(xs), judge.logsumexp(xs)))
@@ -31,7 +32,7 @@ class Inversion(unittest.TestCase):
             self.assertFalse(judge.is_nearest(other, judge.nll(xs, 1)))
 
     def test_a_long_row_uses_every_part_of_the_kernel(self):
-        xs = judge.rows(6, seed=5)[1] * 3 + [x / 100.0 for x in range(-3000, 300)]
+        xs = judge.rows(6, seed=5)[1] * 3 + [x / 100.0 for x in range(-1500, 300)]
         self.assertTrue(judge.is_nearest(exact.token_nll(xs, 7), judge.nll(xs, 7)))
         many = [float(i % 50) / 8.0 for i in range(5000)]
         self.assertTrue(judge.is_nearest(exact.token_nll(many, 3), judge.nll(many, 3)))
@@ -79,31 +80,34 @@ class Traps(unittest.TestCase):
             self.assertEqual(exact.log_softmax(xs)[0].hex(), "0x0.0p+0")
 
 
+@cache
+def hard(size: int) -> tuple[list[float], float]:
+    """Return a row, and the double below whose upper half-way point its nll of class 0 lies, by about 2**-(45 size)."""
+    with localcontext(Context(prec=18 * size + 120, Emax=MAX_EMAX, Emin=MIN_EMIN)):
+        xs = [0.0, -0.75]
+        f = float((1 + Decimal("-0.75").exp()).ln() + Decimal(2) ** -10)
+        missing = judge.half_way(f, nextafter(f, inf)).exp() - 1 - Decimal("-0.75").exp()
+        for _ in range(size - 2):
+            aim = missing.ln()
+            x = float(aim)
+            xs.append(x if Decimal(x) < aim else nextafter(x, -inf))
+            missing -= Decimal(xs[-1]).exp()
+    return xs, f
+
+
 class HardCases(unittest.TestCase):
     """Rows whose nll lies next to a half-way point, made by letting each further class repair what is missing."""
 
-    def hard(self, size: int) -> tuple[list[float], float]:
-        """Return a row and the double below whose upper half-way point its nll of class 0 lies, by 2**-(45 size)."""
-        with localcontext(Context(prec=18 * size + 120, Emax=MAX_EMAX, Emin=MIN_EMIN)):
-            xs = [0.0, -0.75]
-            f = float((1 + Decimal(-0.75).exp()).ln() + Decimal(2) ** -10)
-            middle = judge.half_way(f, nextafter(f, inf)).exp()
-            for _ in range(size - 2):
-                missing = (middle - sum(Decimal(x).exp() for x in xs)).ln()
-                x = float(missing)
-                xs.append(x if Decimal(x) < missing else nextafter(x, -inf))
-        return xs, f
-
     def test_each_further_class_needs_more_bits(self):
         for size in (3, 4, 6, 8, 12, 16, 24):
-            xs, f = self.hard(size)
+            xs, f = hard(size)
             with self.subTest(size=size):
                 self.assertEqual(exact.token_nll(xs, 0), f)
                 self.assertEqual(exact.token_nll([*xs[:-1], nextafter(xs[-1], inf)], 0), nextafter(f, inf))
                 self.assertEqual(exact.cross_entropy([xs, xs], [0, 0]), f)
 
     def test_beyond_the_limit_is_refused_and_not_guessed(self):
-        xs, _ = self.hard(24)
+        xs, _ = hard(24)
         message = (
             "token_nll: the last bit must be decided within 512 bits, got no decision from 512, and 1024 would be next"
         )

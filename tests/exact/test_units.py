@@ -1,7 +1,8 @@
 """Units, the unigram model, and numbers that are converted exactly as they are."""
 
 import unittest
-from decimal import Decimal, localcontext
+from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from math import inf
 from random import Random
@@ -9,34 +10,38 @@ from random import Random
 from refcalc import exact
 from tests.exact import judge
 
+LOG_2, LOG_10 = Decimal(2).ln(judge.WIDE), Decimal(10).ln(judge.WIDE)
+
 
 class Inversion(unittest.TestCase):
     def test_each_conversion_lies_between_its_half_way_points(self):
         rng = Random(6)
-        with localcontext(judge.WIDE):
-            log2, log10 = Decimal(2).ln(), Decimal(10).ln()
         for i in range(200):
-            x = rng.random() * 10.0 ** rng.choice([-300, -20, -3, 0, 1, 2])
-            d = Decimal(x)
-            with self.subTest(i=i, x=x):
-                for f, below in [
-                    (exact.perplexity, lambda h: h <= 0 or h.ln() < d),
-                    (exact.nats_to_bits, lambda h: h * log2 < d),
-                    (exact.nats_to_log10, lambda h: h * log10 < d),
-                    (exact.bits_to_nats, lambda h: h < d * log2),
-                    (exact.log10_to_nats, lambda h: h < d * log10),
-                ]:
-                    self.assertTrue(judge.is_nearest(f(x), below), f.__name__)
-                n = 1 + int(rng.random() * 1000)
-                self.assertTrue(judge.is_nearest(exact.bits_per_byte(x, n), lambda h: h * n * log2 < d))
-                self.assertTrue(judge.is_nearest(exact.word_perplexity(x, n), lambda h: h <= 0 or h.ln() * n < d))
+            x, n = rng.random() * 10.0 ** rng.choice([-300, -20, -3, 0, 1, 2]), 1 + int(rng.random() * 1000)
+            with self.subTest(i=i, x=x, n=n):
+                for got, below in conversions(x, n):
+                    self.assertTrue(judge.is_nearest(got, below))
                 self.assertEqual(exact.nats_to_bits(-x), -exact.nats_to_bits(x))
                 self.assertEqual(exact.bits_to_nats(-x), -exact.bits_to_nats(x))
 
     def test_logarithms(self):
         for v in (2, 3, 10, 50_257, 10**12):
             for got in (exact.uniform_nll(v), exact.perplexity_to_nll(float(v))):
-                self.assertTrue(judge.is_nearest(got, lambda h: h.exp() < v))
+                self.assertTrue(judge.is_nearest(got, lambda h, v=v: h.exp() < v))
+
+
+def conversions(x: float, n: int) -> list[tuple[float, Callable[[Decimal], bool]]]:
+    """Return each conversion of x, over n where it has a denominator, with the judge of it."""
+    d = Decimal(x)
+    return [
+        (exact.perplexity(x), lambda h: h <= 0 or h.ln() < d),
+        (exact.nats_to_bits(x), lambda h: h * LOG_2 < d),
+        (exact.nats_to_log10(x), lambda h: h * LOG_10 < d),
+        (exact.bits_to_nats(x), lambda h: h < d * LOG_2),
+        (exact.log10_to_nats(x), lambda h: h < d * LOG_10),
+        (exact.bits_per_byte(x, n), lambda h: h * n * LOG_2 < d),
+        (exact.word_perplexity(x, n), lambda h: h <= 0 or h.ln() * n < d),
+    ]
 
 
 class Ends(unittest.TestCase):
@@ -87,7 +92,7 @@ class Unigram(unittest.TestCase):
             p = (count + Fraction(0.1)) / total
             self.assertEqual(model.probability(token), float(p))
             ratio = Decimal(p.denominator), Decimal(p.numerator)
-            self.assertTrue(judge.is_nearest(model.nll(token), lambda h: h.exp() * ratio[1] < ratio[0]))
+            self.assertTrue(judge.is_nearest(model.nll(token), lambda h, r=ratio: h.exp() * r[1] < r[0]))
 
     def test_scores_are_not_rounded_and_merge(self):
         model = exact.SmoothedUnigram.fit("aab", "abc", alpha=1.0)

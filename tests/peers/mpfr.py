@@ -1,7 +1,7 @@
 """The true value of every function of refcalc.exact, enclosed by MPFR (gmpy2) with directed rounding: the judge.
 
-Nothing of refcalc is used.  A value is D + R with a rational D (mpq) and an interval R; that R is open where it is not a
-point (an irrational number has no end in common with a rational one) decides half-way points as it does in the package.
+Nothing of refcalc is used.  A value is D + R with a rational D (mpq) and an interval R; that R is open where it is not
+a point (an irrational number has no end in common with a rational one) decides half-way points as in the package.
 
     judged(result, value)   result is the double nearest to value(precision), for some precision up to LIMIT
 """
