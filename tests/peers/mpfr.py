@@ -7,6 +7,7 @@ a point (an irrational number has no end in common with a rational one) decides 
 """
 
 from collections.abc import Callable
+from functools import cache
 from math import inf, nextafter
 from typing import NamedTuple
 
@@ -72,6 +73,11 @@ class Context:
 
     def over(self, a: Interval, b: Interval) -> Interval:
         return Interval(self.down.div(a.lo, b.hi), self.up.div(a.hi, b.lo))
+
+
+@cache
+def context(precision: int) -> Context:
+    return Context(precision)
 
 
 ZERO = Interval(mpfr(0), mpfr(0))
@@ -157,7 +163,7 @@ def judged(result: float, value: Callable[[Context], Value]) -> bool | None:
     """Return whether result is the double nearest to the value, or None where LIMIT bits do not tell."""
     precision = 200
     while precision < LIMIT:
-        d, rest = value(Context(precision))
+        d, rest = value(context(precision))
         if rest.hi == inf:
             lo, hi = mpq(rest.lo), inf
         else:
