@@ -18,6 +18,8 @@ refuses what has no answer: `function: argument[index] must RULE, got VALUE`.
 
     refcalc.exact     the same names, each result the double nearest to the true value
     compare           another program's numbers against these, in ulp of their own dtype
+    diagnose          which of the known MISTAKES reproduces a wrong number, from a Batch or Records
+    probe             a small batch that tells all of them apart
     open_array        logits in .npy, .safetensors and raw files, read row by row
 """
 
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from refcalc.diagnosis import Diagnosis, diagnose
     from refcalc.evidence import Batch, Records
     from refcalc.mistakes import MISTAKES
+    from refcalc.probes import probe
 
 __all__ = [
     "MISTAKES",
@@ -96,6 +99,7 @@ __all__ = [
     "pad",
     "perplexity",
     "perplexity_to_nll",
+    "probe",
     "shift",
     "shift_labels",
     "softmax",
@@ -124,6 +128,7 @@ _LOADED_ON_USE = {
     "diagnose": "refcalc.diagnosis",
     "exact": "refcalc.exact",
     "open_array": "refcalc.arrays",
+    "probe": "refcalc.probes",
 }
 
 

@@ -80,8 +80,9 @@ def diagnose(
     >>> diagnose(1.81, Records([[0.1], [2.0] * 9])).agrees
     True
 
-    Raises ValueError for a number that the quantity cannot be (a negative perplexity), evidence too poor for the quantity
-    (no n_bytes for bits_per_byte), nothing to average, an unknown quantity or dtype; TypeError for another kind.
+    Raises ValueError for a number that the quantity cannot be (a negative perplexity), evidence too poor for the
+    quantity (no n_bytes for bits_per_byte), nothing to average, an unknown quantity or dtype; TypeError for another
+    kind.
 
     Accuracy: a difference is explained by rounding as `compare` defines it, from the number of classes, of targets and
     the size of the logits.
@@ -152,7 +153,9 @@ def _sought(
     if matching or not isfinite(number):
         found = [_candidate(near, names, number, values[names]) for names in matching]
         return tuple(sorted(found, key=lambda each: (len(each.mistakes), each.relative, each.mistakes))), ()
-    misses = sorted(values, key=lambda names: (abs(values[names] - number), len(names)) if isfinite(values[names]) else (inf, 9))
+    misses = sorted(
+        values, key=lambda names: (abs(values[names] - number), len(names)) if isfinite(values[names]) else (inf, 9)
+    )
     different: list[tuple[str, ...]] = []
     for names in misses:
         if len(different) < NEAREST and not any(values[names] == values[other] for other in different):

@@ -248,10 +248,16 @@ def _listed(value: Nested) -> Any:
 def _labels(
     labels: list[list[int]], mask: Any, prompts: list[int] | None, documents: Any, ignored: int
 ) -> list[list[int]]:
-    """Return the labels with prompts and starts of documents ignored; the attention mask is looked at by pairs."""
+    """Return the labels with prompts and starts of documents ignored; the attention mask is looked at by pairs.
+
+    The first label of a row stays: no row predicts it, so it changes no right number, but it does change wrong ones.
+    """
     if prompts is not None:
         labels = mask_prompt(labels if mask is None else mask_padding(labels, mask, ignored), prompts, ignored)
-    return labels if documents is None else mask_document_starts(labels, documents, ignored)
+    if documents is None:
+        return labels
+    masked = mask_document_starts(labels, documents, ignored)
+    return [[*before[:1], *after[1:]] for before, after in zip(labels, masked, strict=True)]
 
 
 def _groups(name: str, groups: Nested, rows: int) -> list[list[int]] | None:

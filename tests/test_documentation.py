@@ -24,7 +24,7 @@ FLOORS = [
     ["_check", "_json"],
     ["_rounding", "arrays", "closeness", "exact_sum", "softmax", "tally", "targets", "units"],
     ["_scored", "attention", "baselines", "decode", "divergence", "evidence", "exact", "loss", "resampling"],
-    ["diagnosis", "evidence", "mistakes"],
+    ["diagnosis", "evidence", "mistakes", "probes"],
     ["evaluation"],
     ["drawing", "grading"],
     ["__main__", "cli"],

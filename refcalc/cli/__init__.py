@@ -10,9 +10,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from refcalc.cli import baselines, loss
+from refcalc.cli import baselines, diagnose, loss, mistakes, probe
 
-COMMANDS = (baselines, loss)
+COMMANDS = (loss, diagnose, mistakes, probe, baselines)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

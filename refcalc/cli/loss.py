@@ -68,6 +68,8 @@ def _report(batch: batch_file.BatchFile) -> dict[str, Any]:
     text = {name: getattr(batch, name) for name in ("n_bytes", "n_chars", "n_words")}
     total = Tally.of(nlls)
     tally = Tally(total.nll_sum, total.n_targets, **text)
+    options = {"weight": batch.weight, "label_smoothing": batch.label_smoothing}
+    loss = cross_entropy(batch.logits, targets, **options) if any(options.values()) else None
     return {
         "rows": rows,
         "vocab_size": classes,
@@ -76,6 +78,7 @@ def _report(batch: batch_file.BatchFile) -> dict[str, Any]:
         "nll_sum": float(tally.nll_sum),
         "n_targets": tally.n_targets,
         **{name: count for name, count in text.items() if count is not None},
+        **({} if loss is None else {"loss": loss}),
         **{name: getattr(tally, name) for name, (_, count) in METRICS.items() if getattr(tally, count) is not None},
         "uniform_nll": units.uniform_nll(classes),
         "four_numbers": _four_numbers(batch, labels, tally.mean_nll, masked=counts["pairs"] > tally.n_targets),
@@ -181,6 +184,8 @@ def _table(file: str, report: dict[str, Any]) -> str:
         f"select   {report['n_targets']} targets scored" + (f"; not scored: {ignored}" if ignored else ""),
         f"reduce   {report['nll_sum']:.10g} nats / {report['n_targets']} targets",
     ]
+    if "loss" in report:
+        lines.append(f"{'':<8} {report['loss']:<16.10g} nats per target with weight and label smoothing")
     for name, (unit, _) in METRICS.items():
         if name in report:
             step = "express" if name == "mean_nll" else ""

@@ -6,16 +6,16 @@ A loss is five steps; `pipeline` runs them, and a mistake replaces one.  `score`
 
 __all__ = ["MISTAKES", "NO_COMPUTATION", "Catalogue"]
 
-from refcalc.mistakes import align, kind, pipeline
+from refcalc.mistakes import align, kind
 from refcalc.mistakes.elsewhere import decoding, ngrams, numbers, resampling
 from refcalc.mistakes.express import denominators, units
 from refcalc.mistakes.reduce import batches, counts
-from refcalc.mistakes.score import normaliser, precision, smoothing
+from refcalc.mistakes.score import axes, normaliser, precision, smoothing
 from refcalc.mistakes.select import masks, tokens, windows
 
 NO_COMPUTATION = {
-    "window-recipe-unstated": "the same model has another perplexity for each window and stride; what lacks is a sentence",
-    "bos-first-window-only": "with and without a BOS a model gives other logits; no arithmetic turns one into the other",
+    "window-recipe-unstated": "a model has another perplexity for each window and stride; what lacks is a sentence",
+    "bos-first-window-only": "with and without a BOS a model gives other logits: its own answer to another input",
     "wrong-start-token": "the model's own answer to another input",
     "visible-token-mlm-ppl": "the model's own answer to another input: the target was among what it had read",
     "split-encode-slice": "two tokenizations of the same text; needs the tokenizer",
@@ -47,7 +47,7 @@ class Catalogue(dict[str, kind.Mistake]):
 
 MISTAKES = Catalogue(
     kind.kinds_of(
-        *(normaliser, precision, smoothing, align, masks, tokens, windows, batches, counts, units, denominators),
+        *(normaliser, axes, precision, smoothing, align, masks, tokens, windows, batches, counts, units, denominators),
         *(ngrams, decoding, resampling, numbers),
     )
 )

@@ -13,6 +13,8 @@ __all__ = [
     "reversed_shift",
 ]
 
+from itertools import pairwise
+
 from refcalc.evidence import Batch
 from refcalc.mistakes.kind import entered
 from refcalc.mistakes.pipeline import Item, Run, witness
@@ -133,7 +135,7 @@ def cross_row_leak(run: Run) -> list[Item]:
     'right 0.6931471806, wrong 1.171074124'
     """
     places = [(b, t) for b, n in enumerate(run.evidence.lengths) for t in range(n)]
-    return [(*row, *place) for row, place in zip(places, places[1:], strict=False)]
+    return [(*row, *place) for row, place in pairwise(places)]
 
 
 # --- private ---------------------------------------------------------------------------------------------------------

@@ -68,11 +68,6 @@ class Mistake(NamedTuple):
         """An input that tells it from the right answer: a session of Python's prompt."""
         return next((part for part in _paragraphs(self.function) if part.startswith(">>>")), "")
 
-    @property
-    def whole_loss(self) -> bool:
-        """Whether a scoring function gives the loss with weight and smoothing in it, not the plain nll."""
-        return bool(getattr(self.function, "whole_loss", False))
-
 
 def entered(
     name: str,
@@ -87,13 +82,19 @@ def entered(
     quantities: tuple[str, ...] = ALL,
     sort: str = "mistake",
     whole_loss: bool = False,
+    row: Callable[..., list[float]] | None = None,
 ) -> Callable[[Function], Function]:
-    """Return a decorator that describes a function as a mistake; `kinds_of` finds it in its module."""
+    """Return a decorator that describes a function as a mistake; `kinds_of` finds it in its module.
+
+    whole_loss: a scoring function gives the loss with weight and smoothing in it, not the plain nll.
+    row: it gives the nll of all classes of a row at once, which label smoothing needs.
+    """
 
     def described(function: Function) -> Function:
         kind = Mistake(name, step, symptom, hidden_if, remedy, reports, aliases, needs, quantities, sort, function)
         function.mistake = kind  # type: ignore[attr-defined]
         function.whole_loss = whole_loss  # type: ignore[attr-defined]
+        function.row = row  # type: ignore[attr-defined]
         return function
 
     return described

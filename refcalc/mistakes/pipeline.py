@@ -1,50 +1,59 @@
 """A loss as five replaceable steps, and the value when one of them, or one in each of two, is done wrong.
 
-    score    loss(run, b, t, y)       of the target y, given row t of sequence b
-    align    align(run)               which row is scored against which place: items (b, t, c, p), place p of sequence c
-    select   select(run, items)       how often each item counts in the sum, and how often in the denominator
-    reduce   reduce(run, scored)      mean, sum and denominator
-    express  express(run, reduced)    the quantity
+    score    nll(run, b, t, y)        of the target y, given row t of sequence b
+    align    items(run)               which row is scored against which place: (b, t, c, p), place p of sequence c
+    select   counts(run, items)       how often each item counts in the sum, and how often in the denominator
+    reduce   three(run, scored)       mean, sum and denominator
+    express  quantity(run, reduced)   the quantity
 
 Without a mistake this is the arithmetic of the float tier.  What each step gives is kept, so that all pairs of mistakes
 together cost little more than reading each row once.
 """
 
-__all__ = ["COUNT_OF", "Item", "Reduced", "Run", "Scored", "add", "exponential", "rate", "ratio", "restated", "witness"]
+__all__ = ["COUNT_OF", "Item", "Reduced", "Run", "Scored", "rate", "restated", "witness"]
 
-from collections.abc import Callable, Iterable
-from math import exp, fsum, inf, isfinite, nan
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, NamedTuple
 
-from refcalc import _check
-from refcalc.evidence import Batch, Evidence
-from refcalc.exact_sum import ExactSum
+from refcalc.evidence import Evidence
+from refcalc.mistakes.arithmetic import add, exponential, ratio
 from refcalc.mistakes.kind import LOSSES, PERPLEXITIES, DoesNotApply, Mistake
-from refcalc.softmax import _log_1_plus, _masses
+from refcalc.mistakes.reading import Reading
 from refcalc.units import LOG_2
 
 Item = tuple[int, int, int, int]
-COUNT_OF = {"bits_per_byte": "n_bytes", "bits_per_char": "n_chars", "byte_perplexity": "n_bytes"}
-COUNT_OF["word_perplexity"] = "n_words"
+COUNT_OF = {  # the count of text that a rate is divided by
+    "bits_per_byte": "n_bytes",
+    "bits_per_char": "n_chars",
+    "byte_perplexity": "n_bytes",
+    "word_perplexity": "n_words",
+}
 
 
 class Scored(NamedTuple):
-    """Items with their losses, in parallel lists: the row and the place of the target, its loss and its share of n."""
+    """Items with their losses, in parallel lists: row and place of the target, loss, and share of the denominator."""
 
     rows: list[int]
     places: list[int]
     losses: list[float]
     shares: list[float]
 
-    def where(self, keep: Callable[[int, int], bool]) -> "Scored":
-        """Return the items whose (row, place) is kept."""
-        kept = [i for i, (row, place) in enumerate(zip(self.rows, self.places, strict=True)) if keep(row, place)]
-        return Scored(*([values[i] for i in kept] for values in self))  # type: ignore[arg-type]
+    def split(self, key: Callable[[int, int], Hashable]) -> "list[Scored]":
+        """Return the parts whose (row, place) have one key, in the order in which keys first occur."""
+        parts: dict[Hashable, Scored] = {}
+        for row, place, loss, share in zip(*self, strict=True):
+            part = parts.setdefault(key(row, place), Scored([], [], [], []))
+            part.rows.append(row)
+            part.places.append(place)
+            part.losses.append(loss)
+            part.shares.append(share)
+        return list(parts.values())
 
     def of(self, rows: Iterable[int]) -> "Scored":
         """Return the items of some rows."""
         wanted = set(rows)
-        return self.where(lambda row, place: row in wanted)
+        kept = [i for i, row in enumerate(self.rows) if row in wanted]
+        return Scored(*([values[i] for i in kept] for values in self))  # type: ignore[arg-type]
 
 
 class Reduced(NamedTuple):
@@ -56,128 +65,8 @@ class Reduced(NamedTuple):
     part: Callable[[Iterable[int]], "Reduced"]
 
 
-class Run:
-    """The five steps over one evidence, for one quantity that was computed in one dtype."""
-
-    def __init__(self, evidence: Evidence, quantity: str = "mean_nll", dtype: str = "float64") -> None:
-        self.evidence, self.quantity, self.dtype = evidence, quantity, dtype
-        self.batch = evidence if isinstance(evidence, Batch) else None
-        loss = self.batch is not None and quantity in LOSSES
-        self.weight = self.batch.weight if loss and self.batch else None
-        self.smoothing = self.batch.label_smoothing if loss and self.batch else 0.0
-        self.groups = evidence.groups or [[b] for b in range(len(evidence.lengths))]
-        self.kept = [[self._keeps(b, p) for p in range(n)] for b, n in enumerate(evidence.lengths)]
-        self._facts: dict[tuple[int, int], tuple[float, float]] = {}
-        self._row: tuple[tuple[int, int], Any] = ((-1, -1), ())
-        self._memory: dict[Any, Any] = {}
-
-    # --- what a step may ask for -------------------------------------------------------------------------------------
-
-    def row(self, b: int, t: int) -> Any:
-        """Return the scores of row t of sequence b, those of a padded vocabulary left out."""
-        if self._row[0] != (b, t):
-            self._row = (b, t), self.whole_row(b, t)
-        return self._row[1]
-
-    def whole_row(self, b: int, t: int, *, padded: bool = False) -> Any:
-        """Return the scores of a row as a sequence; with padded, those of classes that do not exist too."""
-        batch = self.logits()
-        name = f"logits[{b}][{t}]"
-        row = _check.row("diagnose", name, batch.logits[b][t])
-        length = len(row) if padded or batch.vocab_size is None else batch.vocab_size
-        row = row if length == len(row) else row[:length]
-        if len(row) != batch.classes and not padded:
-            _check.refuse("diagnose", name, f"hold V = {batch.classes} scores as the first row does", len(row))
-        return row
-
-    def logits(self) -> Batch:
-        """Return the batch, where there is one."""
-        if self.batch is None:
-            raise DoesNotApply("logits")
-        return self.batch
-
-    def facts(self, b: int, t: int) -> tuple[float, float]:
-        """Return the largest score m of a row, and log(sum of exp(z - m))."""
-        found = self._facts.get((b, t))
-        if found is None:
-            m, tail, _, _ = _masses("diagnose", f"logits[{b}][{t}]", self.row(b, t))
-            found = self._facts[b, t] = m, _log_1_plus(tail)
-        return found
-
-    def nll(self, b: int, t: int, y: int) -> float:
-        """Return the right nll, as token_nll gives it."""
-        if self.batch is None:
-            return self.evidence.nll[b][t]  # type: ignore[attr-defined, no-any-return]
-        m, log_sum = self.facts(b, t)
-        if not 0 <= y < self.batch.classes:
-            _check.target("diagnose", f"the target of logits[{b}][{t}]", y, self.batch.classes)
-        return (m - float(self.row(b, t)[y])) + log_sum
-
-    def scale(self) -> float:
-        """Return the largest size of a row's maximum or of its target's score, among the rows that were scored."""
-        if self.batch is None:
-            return 0.0
-        sizes = [0.0]
-        for b, t, c, p in _align(self):
-            if self.kept[c][p] and self.open(b, t) and (b, t) in self._facts:
-                sizes += [abs(self._facts[b, t][0]), abs(float(self.row(b, t)[self.target(c, p)]))]
-        return max(size for size in sizes if size < inf)
-
-    def remembered(self, key: Any, compute: Callable[[], Any]) -> Any:
-        """Return what compute gives, computed once."""
-        if key not in self._memory:
-            self._memory[key] = compute()
-        return self._memory[key]
-
-    def target(self, c: int, p: int) -> int:
-        """Return the label at a place, or the token where the label is ignored."""
-        if self.batch is None:
-            return 0
-        given = self.batch.given_labels
-        label = self.batch.ignore_index if given is None else given[c][p]
-        return self.batch.tokens[c][p] if label == self.batch.ignore_index else label
-
-    def open(self, b: int, t: int) -> bool:
-        """Return whether the attention mask has a token at a place."""
-        mask = self.batch.attention_mask if self.batch else None
-        return mask is None or mask[b][t]
-
-    def ordinal(self, p: int) -> int:
-        """Return which target of its row a place is, counted from 0."""
-        return p - 1 if self.batch else p
-
-    def share(self, y: int) -> float:
-        return self.weight[y] if self.weight else 1.0
-
-    def uniform(self, nll: Callable[..., float], b: int, t: int) -> float:
-        """Return the sum over the classes of weight times nll: what label smoothing adds, times V / e."""
-        weights = self.weight or [1.0] * self.logits().classes
-        values = (w * nll(self, b, t, c) for c, w in enumerate(weights) if w)
-        return self.remembered(("uniform", nll, b, t), lambda: add(values))  # type: ignore[no-any-return]
-
-    def whole_loss(self, nll: Callable[..., float], b: int, t: int, y: int) -> float:
-        """Return the loss of a target with weight and smoothing: sum of a[c] nll[c], see refcalc.loss."""
-        if not self.smoothing:
-            return self.share(y) * nll(self, b, t, y) if self.share(y) else 0.0
-        spread = self.smoothing / self.logits().classes * self.uniform(nll, b, t)
-        kept = (1.0 - self.smoothing) * self.share(y)
-        return kept * nll(self, b, t, y) + spread if kept else spread
-
-    def _keeps(self, b: int, p: int) -> bool:
-        if self.batch is None:
-            mask: Any = self.evidence.mask  # type: ignore[attr-defined]
-            return mask is None or bool(mask[b][p])
-        batch = self.batch
-        return self.open(b, p) and batch.labels[b][p] != batch.ignore_index and not self.second_bos(b, p)
-
-    def second_bos(self, b: int, p: int) -> bool:
-        """Return whether a place holds a BOS at the head of its sequence that has a BOS before it."""
-        if self.batch is None or self.batch.bos_id is None or self.batch.tokens[b][p] != self.batch.bos_id:
-            return False
-        head = [token for t, token in enumerate(self.batch.tokens[b][:p]) if self.open(b, t)]
-        return bool(head) and all(token == self.batch.bos_id for token in head)
-
-    # --- the steps ---------------------------------------------------------------------------------------------------
+class Run(Reading):
+    """The five steps over one evidence."""
 
     def value(self, *mistakes: Mistake) -> float:
         """Return the quantity with these steps done wrong; DoesNotApply if one cannot be made on this evidence."""
@@ -187,42 +76,60 @@ class Run:
                     raise DoesNotApply(need)
             if self.quantity not in mistake.quantities:
                 raise DoesNotApply(f"another quantity than {self.quantity}")
-        wrong = {mistake.step: mistake for mistake in mistakes}
-        express = wrong["express"].function if "express" in wrong else _express
-        return float(express(self, self._reduced(wrong)))
+        wrong = {mistake.step: mistake.function for mistake in mistakes}
+        return float(wrong.get("express", _express)(self, self._reduced(wrong)))
 
-    def _reduced(self, wrong: dict[str, Mistake]) -> Reduced:
-        steps = tuple(wrong.get(step) for step in ("score", "align", "select", "reduce"))
-        reduce = wrong["reduce"].function if "reduce" in wrong else _reduce
+    def _reduced(self, wrong: dict[str, Any]) -> Reduced:
+        steps = [wrong.get(step) for step in ("score", "align", "select", "reduce")]
+        reduce = wrong.get("reduce", _reduce)
 
         def reduced(scored: Scored) -> Reduced:
             mean, total, n = reduce(self, scored)
             return Reduced(mean, total, n, lambda rows: reduced(scored.of(rows)))
 
-        result: Reduced = self.remembered(steps, lambda: reduced(self._scored(*steps[:3])))
+        result: Reduced = self.remembered(tuple(steps), lambda: reduced(self._scored_items(*steps[:3])))
         return result
 
-    def _scored(self, score: Mistake | None, align: Mistake | None, select: Mistake | None) -> Scored:
-        return self.remembered(("scored", score, align, select), lambda: self._score(score, align, select))  # type: ignore[no-any-return]
+    def _scored_items(self, score: Any, align: Any, select: Any) -> Scored:
+        """Return the items that count, with their losses."""
+        chosen, counts, scored = self.remembered(("chosen", align, select), lambda: self._chosen(align, select))
+        items, targets = self.remembered(("items", align), lambda: self._items(align))
+        known: list[Any] = self.remembered(("losses", score, align), lambda: [None] * len(items))
+        nll = self._loss(score)
+        for i in chosen:
+            if known[i] is None:
+                b, t, _, _ = items[i]
+                known[i] = nll(b, t, targets[i])
+        losses = [known[i] for i in chosen]
+        if counts is not None:
+            losses = [n * loss if n else 0.0 for n, loss in zip(counts, losses, strict=True)]
+        return scored._replace(losses=losses)  # type: ignore[no-any-return]
 
-    def _score(self, score: Mistake | None, align: Mistake | None, select: Mistake | None) -> Scored:
-        items: list[Item] = self.remembered(("items", align), lambda: (align.function if align else _align)(self))
-        in_sum, in_count = (select.function if select else _select)(self, items)
-        losses: list[Any] = self.remembered(("losses", score, align), lambda: [None] * len(items))
-        nll = score.function if score else Run.nll
-        plain = not (self.smoothing or self.weight) or (score is not None and score.whole_loss)
-        scored = Scored([], [], [], [])
-        for i, (b, t, c, p) in enumerate(items):
-            if not (in_sum[i] or in_count[i]):
-                continue
-            y = self.target(c, p)
-            if losses[i] is None and in_sum[i]:
-                losses[i] = nll(self, b, t, y) if plain else self.whole_loss(nll, b, t, y)
-            scored.rows.append(b)
-            scored.places.append(p)
-            scored.losses.append(in_sum[i] * losses[i] if in_sum[i] else 0.0)
-            scored.shares.append(in_count[i] * self.share(y) if in_count[i] else 0.0)
-        return scored
+    def _items(self, align: Any) -> tuple[list[Item], list[int]]:
+        items = (align or _align)(self)
+        return items, [self.target(c, p) for _, _, c, p in items]
+
+    def _chosen(self, align: Any, select: Any) -> tuple[list[int], list[float] | None, Scored]:
+        """Return the places in the list of items of those that count, how often (None: once each), and their shares."""
+        items, targets = self.remembered(("items", align), lambda: self._items(align))
+        in_sum, in_count = (select or _select)(self, items)
+        chosen = [i for i, (a, b) in enumerate(zip(in_sum, in_count, strict=True)) if a or b]
+        counts: list[float] | None = [float(in_sum[i]) for i in chosen]
+        if all(n == 1.0 for n in counts or ()):
+            counts = None
+        if self.weight:
+            shares = [in_count[i] * self.share(self.class_of(targets[i])) if in_count[i] else 0.0 for i in chosen]
+        else:
+            shares = [float(in_count[i]) for i in chosen]
+        return chosen, counts, Scored([items[i][0] for i in chosen], [items[i][3] for i in chosen], [], shares)
+
+    def _loss(self, score: Any) -> Callable[[int, int, int], float]:
+        """Return the function of (b, t, y) that gives a loss, its nll scored so."""
+        if score is not None and score.whole_loss:
+            return lambda b, t, y: float(score(self, b, t, y))
+        if self.smoothing or self.weight:
+            return lambda b, t, y: self.loss(b, t, y, score)
+        return self.nll if score is None else lambda b, t, y: float(score(self, b, t, y))
 
 
 # --- the right steps -------------------------------------------------------------------------------------------------
@@ -239,14 +146,16 @@ def _select(run: Run, items: list[Item]) -> tuple[list[bool], list[bool]]:
 
 
 def _reduce(run: Run, scored: Scored) -> tuple[float, float, float]:
-    total = add(scored.losses)
-    return ratio(scored.losses, scored.shares), total, add(scored.shares)
+    return ratio(scored.losses, scored.shares), add(scored.losses), add(scored.shares)
 
 
 def _express(run: Run, reduced: Reduced) -> float:
     if run.quantity in ("bits_per_byte", "bits_per_char") and (count := run.evidence.total(COUNT_OF[run.quantity])):
         return reduced.total / (count * LOG_2)  # as refcalc.units rounds it
     return restated(run, reduced, lambda nats: nats)
+
+
+# --- for the mistakes of the last step -------------------------------------------------------------------------------
 
 
 def rate(run: Run, reduced: Reduced) -> float:
@@ -267,36 +176,6 @@ def restated(run: Run, reduced: Reduced, change: Callable[[float], float]) -> fl
     if run.quantity in PERPLEXITIES:
         return exponential(nats)
     return nats if run.quantity in LOSSES else nats / LOG_2
-
-
-# --- arithmetic ------------------------------------------------------------------------------------------------------
-
-
-def add(values: Iterable[float]) -> float:
-    """Return the sum as rounding would have it: inf beyond the doubles, nan where inf meets -inf."""
-    given = list(values)
-    try:
-        return fsum(given)
-    except OverflowError:
-        return inf
-    except ValueError:
-        return nan
-
-
-def ratio(losses: list[float], shares: list[float]) -> float:
-    """Return the sum of the losses over that of the shares, rounded once where both are finite."""
-    if not any(shares):
-        raise DoesNotApply("a target that counts")
-    total = add(losses)
-    return ExactSum(losses) / ExactSum(shares) if isfinite(total) else total / add(shares)
-
-
-def exponential(x: float) -> float:
-    """Return exp(x), inf beyond the doubles."""
-    try:
-        return exp(x)
-    except OverflowError:
-        return inf
 
 
 def witness(function: Any, evidence: Evidence, quantity: str = "mean_nll", dtype: str = "float64") -> str:

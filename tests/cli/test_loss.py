@@ -150,8 +150,12 @@ class Refusals(LossCase):
     def test_keys_that_lack_or_are_not_known(self) -> None:
         self.assert_refused({"tokens": [0]}, "the file must have the key logits, got ['tokens']")
         self.assert_refused({"logits": [[0]]}, "the file must have the key tokens, got ['logits']")
-        known = "attention_mask, comment, document_ids, labels, logits, n_bytes, n_chars, n_words, prompt_lengths, text"
-        self.assert_refused({**BATCH, "mask": []}, f"every key must be one of {known}, tokens, got 'mask'")
+        known = (
+            "attention_mask, aux, bos_id, comment, document_ids, eos_id, groups, ignore_index, label_smoothing, labels, "
+            "logits, max_length, n_bytes, n_chars, n_words, pad_id, pieces, prompt_lengths, stride, text, tokens, "
+            "unk_id, vocab_size, weight, window"
+        )
+        self.assert_refused({**BATCH, "mask": []}, f"every key must be one of {known}, got 'mask'")
 
     def test_ragged_and_misfit_batches(self) -> None:
         ragged = {**BATCH, "logits": [[[0, 0], [0, 0, 0], [0, 0], [0, 0]], BATCH["logits"][1]]}

@@ -16,8 +16,9 @@ __all__ = [
 ]
 
 from refcalc.evidence import Records
+from refcalc.mistakes.arithmetic import add, exponential
 from refcalc.mistakes.kind import PERPLEXITIES, RATES, DoesNotApply, entered
-from refcalc.mistakes.pipeline import COUNT_OF, Reduced, Run, add, exponential, restated, witness
+from refcalc.mistakes.pipeline import COUNT_OF, Reduced, Run, restated, witness
 
 _EXAMPLES = Records, witness  # the names that the examples use
 PER_BYTE = ("bits_per_byte", "byte_perplexity")
@@ -147,10 +148,10 @@ def macro_bits_per_byte(run: Run, reduced: Reduced) -> float:
     'right 1.923593388, wrong 2.885390082'
     """
     counts = run.evidence.counts[COUNT_OF[run.quantity]]
-    if counts is None or len(counts) != len(run.evidence.lengths) or not all(counts):
+    if counts is None or len(counts) != len(run.evidence.lengths):
         raise DoesNotApply(f"{COUNT_OF[run.quantity]} for each row")
-    parts = [(reduced.part([b]), count) for b, count in enumerate(counts)]
-    return add([_over(run, part, count) for part, count in parts]) / len(counts)
+    rates = [_over(run, reduced.part([b]), count) for b, count in enumerate(counts) if count]
+    return add(rates) / len(rates)
 
 
 @entered(

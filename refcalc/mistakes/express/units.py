@@ -24,9 +24,9 @@ from collections.abc import Iterable
 from math import inf, sqrt
 
 from refcalc.evidence import Batch, Records
+from refcalc.mistakes.arithmetic import add, exponential, rounded
 from refcalc.mistakes.kind import ALL, LOSSES, MEANS, PERPLEXITIES, DoesNotApply, entered
-from refcalc.mistakes.pipeline import Reduced, Run, add, exponential, rate, restated, witness
-from refcalc.mistakes.rounding import rounded
+from refcalc.mistakes.pipeline import Reduced, Run, rate, restated, witness
 from refcalc.units import LOG_2, LOG_10
 
 _EXAMPLES = Batch, Records, witness  # the names that the examples use
@@ -280,7 +280,7 @@ def objective_perplexity(run: Run, reduced: Reduced) -> float:
     needs=("groups",),
 )
 def aux_scaled_by_world(run: Run, reduced: Reduced) -> float:
-    """The whole objective is multiplied by the number of ranks, its auxiliary term too, which is a mean per rank already.
+    """The whole objective is multiplied by the number of ranks, the auxiliary term, a mean already, too.
 
     >>> witness(aux_scaled_by_world, Records([[2.0], [2.0], [2.0], [2.0]], aux=0.05, groups=[[0], [1], [2], [3]]))
     'right 2, wrong 2.2'

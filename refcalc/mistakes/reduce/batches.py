@@ -17,8 +17,9 @@ __all__ = [
 from math import nan
 
 from refcalc.evidence import Batch, Records
+from refcalc.mistakes.arithmetic import add, ratio
 from refcalc.mistakes.kind import DoesNotApply, entered
-from refcalc.mistakes.pipeline import Run, Scored, add, ratio, witness
+from refcalc.mistakes.pipeline import Run, Scored, witness
 
 _EXAMPLES = Batch, Records, witness  # the names that the examples use
 Three = tuple[float, float, float]
@@ -189,12 +190,12 @@ def window_weight_one_short(run: Run, scored: Scored) -> Three:
 
 
 def _groups(run: Run, scored: Scored) -> list[Scored]:
-    return [part for part in (scored.of(group) for group in run.groups) if any(part.shares)]
+    number = {row: k for k, group in enumerate(run.groups) for row in group}
+    return _not_empty(scored.split(lambda row, place: number[row]))
 
 
 def _rows(scored: Scored) -> list[Scored]:
-    parts = (scored.of([row]) for row in sorted(set(scored.rows)))
-    return [part for part in parts if any(part.shares)]
+    return _not_empty(scored.split(lambda row, place: row))
 
 
 def _windows(run: Run, scored: Scored, stride: int) -> list[Scored]:
@@ -205,8 +206,10 @@ def _windows(run: Run, scored: Scored, stride: int) -> list[Scored]:
         i = run.ordinal(place)
         return 0 if i < first else 1 + (i - first) // stride
 
-    keys = sorted({(row, number(place)) for row, place in zip(scored.rows, scored.places, strict=True)})
-    parts = [scored.where(lambda row, place, key=key: (row, number(place)) == key) for key in keys]  # type: ignore[misc]
+    return _not_empty(scored.split(lambda row, place: (row, number(place))))
+
+
+def _not_empty(parts: list[Scored]) -> list[Scored]:
     return [part for part in parts if any(part.shares)]
 
 
@@ -235,5 +238,3 @@ def _with_empty(run: Run, scored: Scored) -> tuple[list[float], int]:
     if len(means) == everything:
         raise DoesNotApply("a row without a target")
     return means, everything - len(means)
-
-

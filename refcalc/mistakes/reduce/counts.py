@@ -17,9 +17,9 @@ __all__ = [
 ]
 
 from refcalc.evidence import Batch, Records
+from refcalc.mistakes.arithmetic import add, ratio, rounded
 from refcalc.mistakes.kind import LOSSES, MEANS, DoesNotApply, entered
-from refcalc.mistakes.pipeline import Run, Scored, add, ratio, witness
-from refcalc.mistakes.rounding import rounded
+from refcalc.mistakes.pipeline import Run, Scored, witness
 
 _EXAMPLES = Batch, Records, witness  # the names that the examples use
 Three = tuple[float, float, float]
@@ -192,8 +192,8 @@ def smoothing_counts_ignored(run: Run, scored: Scored) -> Three:
         raise DoesNotApply("label_smoothing without weights")
     spread = run.smoothing / run.logits().classes
     rows = set(scored.rows)
-    counted = [spread * run.uniform(Run.nll, b, p - 1) for b, p in zip(scored.rows, scored.places, strict=True)]
-    everywhere = [spread * run.uniform(Run.nll, b, t) for b in rows for t in range(run.evidence.lengths[b] - 1)]
+    counted = [spread * run.uniform(b, p - 1) for b, p in zip(scored.rows, scored.places, strict=True)]
+    everywhere = [spread * run.uniform(b, t) for b in rows for t in range(run.evidence.lengths[b] - 1)]
     n = add(scored.shares)
     mean = (add(scored.losses) - add(counted)) / n + add(everywhere) / len(everywhere)
     return mean, mean * n, n

@@ -40,7 +40,7 @@ def smoothing_k_minus_one(run: Run, b: int, t: int, y: int) -> float:
     if k == 1:
         raise DoesNotApply("two classes")
     own = run.share(y) * run.nll(b, t, y)
-    return (1.0 - e) * own + e / (k - 1) * (run.uniform(Run.nll, b, t) - own)
+    return (1.0 - e) * own + e / (k - 1) * (run.uniform(b, t) - own)
 
 
 @entered(
@@ -60,7 +60,7 @@ def unit_mass_smoothing(run: Run, b: int, t: int, y: int) -> float:
     'right 0.5076059644, wrong 1.774451332'
     """
     e, k = _smoothing(run), run.logits().classes
-    return (1.0 - e) * run.share(y) * run.nll(b, t, y) + run.uniform(Run.nll, b, t) / k
+    return (1.0 - e) * run.share(y) * run.nll(b, t, y) + run.uniform(b, t) / k
 
 
 @entered(
@@ -81,7 +81,7 @@ def class_count_wrong_axis(run: Run, b: int, t: int, y: int) -> float:
     'right 0.5076059644, wrong 0.4196305917'
     """
     e, k = _smoothing(run), max(run.evidence.lengths[b] - 1, 1)
-    return (1.0 - e) * run.share(y) * run.nll(b, t, y) + e / k * run.uniform(Run.nll, b, t)
+    return (1.0 - e) * run.share(y) * run.nll(b, t, y) + e / k * run.uniform(b, t)
 
 
 @entered(
@@ -104,8 +104,7 @@ def weight_times_smoothing(run: Run, b: int, t: int, y: int) -> float:
     'right 0.6729356159, wrong 0.7858072293'
     """
     e, k = _smoothing(run), run.logits().classes
-    plain = run.remembered(("plain uniform", b, t), lambda: sum(run.nll(b, t, c) for c in range(k)))
-    return run.share(y) * ((1.0 - e) * run.nll(b, t, y) + e / k * plain)
+    return run.share(y) * ((1.0 - e) * run.nll(b, t, y) + e / k * run.plain_uniform(b, t))
 
 
 @entered(
@@ -148,7 +147,7 @@ def smoothed_perplexity(run: Run, b: int, t: int, y: int) -> float:
     e = batch.label_smoothing
     if not e:
         raise DoesNotApply("label_smoothing")
-    return (1.0 - e) * run.nll(b, t, y) + e / batch.classes * run.uniform(Run.nll, b, t)
+    return (1.0 - e) * run.nll(b, t, y) + e / batch.classes * run.uniform(b, t)
 
 
 # --- private ---------------------------------------------------------------------------------------------------------

@@ -251,5 +251,6 @@ def _with_prompt(run: Run, items: list[Item]) -> list[bool]:
     batch = run.logits()
     labels = batch.tokens if batch.given_labels is None else batch.given_labels
     if batch.document_ids is not None:
-        labels = mask_document_starts(labels, batch.document_ids, batch.ignore_index)
+        masked = mask_document_starts(labels, batch.document_ids, batch.ignore_index)
+        labels = [[*before[:1], *after[1:]] for before, after in zip(labels, masked, strict=True)]
     return _by_labels(run, items, labels)

@@ -1,0 +1,55 @@
+"""`refcalc probe`: write a small batch that tells the mistakes apart, with the right answers."""
+
+__all__ = ["add_to", "run"]
+
+import argparse
+import json
+from typing import Any
+
+from refcalc import _json
+
+
+def add_to(subparsers: Any) -> None:
+    """Add the command to the parser of the command line."""
+    parser = subparsers.add_parser("probe", help="a small batch that tells the mistakes apart", description=__doc__)
+    parser.add_argument("--seed", type=int, default=0, help="a whole number; the same one gives the same batch")
+    parser.add_argument("--quantity", default="mean_nll", help="the quantity whose mistakes must differ")
+    parser.add_argument("--label-smoothing", type=float, default=0.0, metavar="E", help="smoothing of the loss")
+    parser.add_argument("--weighted", action="store_true", help="with class weights")
+    parser.add_argument("--json", action="store_true", help="accepted everywhere; the output is JSON in any case")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> tuple[str, int]:
+    """Return what the command prints, and its exit status."""
+    from refcalc.probes import probe, prove, record_of  # noqa: PLC0415 (other commands do not need it)
+
+    batch = probe(
+        options.seed,
+        quantity=options.quantity,
+        label_smoothing=options.label_smoothing,
+        weighted=options.weighted,
+    )
+    proof = prove(batch, options.quantity, "float32")
+    record = {"comment": _comment(batch, options.quantity, proof), **record_of(batch)}
+    logits = ",\n ".join(json.dumps(sequence).replace("], [", "],\n  [") for sequence in record.pop("logits"))
+    others = [f"{json.dumps(key)}: {json.dumps(_json.plain(value))}" for key, value in record.items()]
+    return "{" + ",\n".join(others) + ',\n"logits": [\n ' + logits + "]}", 0
+
+
+def _comment(batch: Any, quantity: str, proof: Any) -> dict[str, Any]:
+    from refcalc.mistakes.kind import ALL  # noqa: PLC0415
+    from refcalc.mistakes.pipeline import Run  # noqa: PLC0415
+
+    kept = Run(batch)
+    labels = [
+        [y if kept.kept[b][p] and (p == 0 or kept.open(b, p - 1)) else -100 for p, y in enumerate(row)]
+        for b, row in enumerate(batch.tokens)
+    ]
+    return {
+        "answers": {name: Run(batch, name).value() for name in ALL},
+        "labels_to_score": labels,
+        f"told apart by {quantity} in float32": list(proof.alone),
+        "hidden": list(proof.hidden),
+        "coincide": [[" + ".join(names) for names in group] for group in proof.coincide],
+    }
