@@ -16,7 +16,7 @@ __all__ = ["Mass", "P", "long", "quick", "tabled"]
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from math import ceil, floor, fsum
+from math import ceil, floor, fsum, ldexp
 from operator import neg
 
 from refcalc.exact import _integer
@@ -25,15 +25,21 @@ from refcalc.exact._libm import TRUST, libm_is_trusted
 Mass = tuple[int, int, int, int]
 
 P = 89
-RANGE = 650.0  # beyond +-RANGE, e**x is left to `tabled`
+RANGE, SMALL = 650.0, 1e-280  # e**x beyond +-RANGE, sums below SMALL or beyond 1/SMALL: left to `tabled`
 DEPTH = 79  # nats below the largest class that `tabled` looks at: e**-79 < 2**-113
-_HEAVY = (2.0**-4, 2.0**-12)  # at level 0 and 1, the share of the average class above which a class is heavy
+_HEAVY = (ldexp(1.0, -4), ldexp(1.0, -12))  # at level 0 and 1: the share of the average from which a class is heavy
+
+_UNIT, _STEP_B, _STEP_C = ldexp(1.0, P), ldexp(1.0, -15), ldexp(1.0, -25)
+_LIGHT, _REST, _TABLED = ldexp(1.0, -50), ldexp(1.0, -48), ldexp(1.0, -50)  # see the ledgers
 
 exp = math.exp  # a name of this module, so that a test can bend it
 
 
-def quick(xs: Sequence[float], level: int) -> Mass | None:
-    """Return the mass of xs with libm's help, or None where its exp is not trusted or out of RANGE."""
+def quick(xs: Sequence[float], level: int) -> tuple[float, Mass] | None:
+    """Return the largest of xs, and the mass of all the others, with libm's help.
+
+    None where libm's exp is not trusted, out of RANGE, or meets nan.
+    """
     # A class is heavy if e**x exceeds the share c of the average.  Split each heavy class at k = floor(2**15 x):
     #
     #     e**x  =  e**(k / 2**15) + e**x (1 - e**-z),    z = x - k / 2**15 in [0, 2**-15).
@@ -47,22 +53,29 @@ def quick(xs: Sequence[float], level: int) -> Mass | None:
     except OverflowError:
         return None
     total = sum(es)  # only steers the split: Python's versions differ in the last bits of sum
-    if not 1e-280 < total < 1e280:
+    if not SMALL < total < 1.0 / SMALL:
         return None
-    cut = math.log(total * _HEAVY[level] / len(xs))
-    heavy = [x for x in xs if x >= cut]
+    heavy, cut = _heavy(xs, total, level)
+    m = max(heavy)
+    e = exp(m)
+    if e > 0.75 * total:  # the others decide what is heavy among them
+        total = fsum([*es, -e])
+        if total < SMALL:
+            return None
+        heavy, cut = _heavy(xs, total, level)
     if not -RANGE < cut < RANGE:
         return None
+    heavy.remove(m)
     heavy_es = list(map(exp, heavy))
-    light = fsum(es + list(map(neg, heavy_es)))  # exp is a function, so the heavy ones cancel without error
+    light = fsum([*es, -e, *map(neg, heavy_es)])  # exp is a function, so what is taken out cancels without error
     ys = [x * 32768.0 for x in heavy]
     ks = list(map(floor, ys))
     top = max(ks)
     a, b, _ = _tables()
     s = sum([a[(n := top - k) >> 10] * b[n & 1023] for k in ks]) >> P
-    zs = [(y - k) * 2.0**-15 for y, k in zip(ys, ks, strict=True)]
+    zs = [(y - k) * _STEP_B for y, k in zip(ys, ks, strict=True)]
     rest = fsum([e * (z * (1.0 - z * (0.5 - z / 6.0))) for e, z in zip(heavy_es, zs, strict=True)])
-    scale, trust = _scale(top) if len(xs) > 200 else (exp(-top * 2.0**-15), 2.0 * TRUST)
+    scale, trust = _scale(top) if len(xs) > 200 else (exp(-top * _STEP_B), 2.0 * TRUST)
     small = scale * (light + rest)
     #   Ledger.  Units of 2**-P:
     #     two entries of at most 2**P, each short by less than 1, and the last floor     -2 h - 1 .. 0   for h classes
@@ -76,10 +89,9 @@ def quick(xs: Sequence[float], level: int) -> Mass | None:
     #   small, absolute: e**x below 2**-1022 is off by more than t, yet by less than 2**-1030 for 2**40 classes
     #   together, and scale < 2**938: below 2**-92, an eighth of a unit.
     #   Second order terms, and the roundings in the next line: below 2**-90 and 2**-100, covered by 2**-50 and 2**-48.
-    slack = scale * (light * (trust + 2.0**-50) + rest * (trust + 2.0**-48))
-    unit = 2.0**P
-    middle, wide = floor(small * unit), ceil(slack * unit) + 2
-    return top, 15, s + middle - wide, s + middle + wide + 2 * len(heavy) + 1
+    slack = scale * (light * (trust + _LIGHT) + rest * (trust + _REST))
+    middle, wide = floor(small * _UNIT), ceil(slack * _UNIT) + 2
+    return m, (top, 15, s + middle - wide, s + middle + wide + 2 * len(heavy) + 1)
 
 
 def tabled(xs: Sequence[float], counts: Sequence[int]) -> Mass | None:
@@ -88,7 +100,7 @@ def tabled(xs: Sequence[float], counts: Sequence[int]) -> Mass | None:
     None where a class is so large that 2**25 times it overflows.
     """
     second = max(xs)
-    if not -(2.0**900) < second < 2.0**900:
+    if not -1e270 < second < 1e270:
         return None
     cut = second - DEPTH
     kept = [x for x in xs if x >= cut]
@@ -100,14 +112,14 @@ def tabled(xs: Sequence[float], counts: Sequence[int]) -> Mass | None:
     places = [min(top - k, _DEEPEST) for k in ks]
     ts = [w * (a[n >> 20] * b[n >> 10 & 1023] * c[n & 1023] >> 2 * P) for n, w in zip(places, weights, strict=True)]
     # e**x = T e**z with z = 2**-25 (y - k) < 2**-25, and e**z - 1 = z + z**2/2 + z**3/6 + less than z**4/23.
-    zs = [(y - k) * 2.0**-25 for y, k in zip(ys, ks, strict=True)]
+    zs = [(y - k) * _STEP_C for y, k in zip(ys, ks, strict=True)]
     rest = fsum([t * (z * (1.0 + z * (0.5 + z / 6.0))) for t, z in zip(ts, zs, strict=True)])
     #   Ledger.  Units of 2**-P, for each class:
     #     three entries of at most 2**P short by less than 1 each, and the floor         -4 .. 0; times e**z: -4.1 .. 0
     #     a class below the cut, or deeper than the table reaches                        less than 2**-20
     #   rest, relative to itself (it is below 2**-25 of the mass): t to float 2**-53; z, and five operations next to 1,
     #     2**-51.6; the series 2**-79; fsum 2**-53                                        2**-50.8
-    middle, wide = floor(rest), ceil(rest * 2.0**-50) + 1
+    middle, wide = floor(rest), ceil(rest * _TABLED) + 1
     return top, 25, (s := sum(ts)) + middle - wide, s + middle + wide + 5 * sum(counts) + 2
 
 
@@ -140,10 +152,15 @@ def power(x: float, m: float, bits: int) -> tuple[int, int]:
     return _integer.exp(y, bits)
 
 
+def _heavy(xs: Sequence[float], total: float, level: int) -> tuple[list[float], float]:
+    cut = math.log(total * _HEAVY[level] / len(xs))
+    return [x for x in xs if x >= cut], cut
+
+
 def _scale(top: int) -> tuple[float, float]:
     """Return e**-(top / 2**15) without libm, and what it adds to libm's error: nothing."""
     n, k = _integer.exp(-top << 64 - 15, 64)
-    return math.ldexp(n, k - 64), TRUST
+    return ldexp(n, k - 64), TRUST
 
 
 _DEEPEST = (DEPTH + 1 << 25) - 1

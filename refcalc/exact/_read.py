@@ -13,7 +13,7 @@ from refcalc.exact._row import Row
 def exact_row(function: str, argument: str, logits: Sequence[Any]) -> Row:
     """Return a Row of the logits, having refused what is no row of doubles with a finite one among them."""
     xs = scores(function, argument, logits)
-    if max(xs) == -inf:
+    if xs[0] == -inf and max(xs) == -inf:
         _check.refuse(function, argument, "hold a score above -inf", logits)
     return Row(xs)
 

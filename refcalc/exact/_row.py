@@ -27,21 +27,32 @@ _SAMPLE = 1024  # logits looked at to see whether many are equal, as in rows of 
 class Row:
     """A row of doubles, finite or -inf, at least one of them finite.  Equal rows are equal to the last bit."""
 
-    __slots__ = ("_data", "_seen", "_xs", "k", "m", "ties")
+    __slots__ = ("_data", "_m", "_seen", "_xs", "ties")
 
     def __init__(self, xs: list[float]) -> None:
         """Take xs, which must not change until it was frozen."""
         self._xs: list[float] | None = xs
         self._data = b""
-        self.m = max(xs)
-        self.k = xs.index(self.m)
-        self.ties = _ties(xs, self.m)
+        self._m = -inf  # not known yet
+        self.ties = _ties(xs)  # the number of finite logits if all of them are equal, else 0
         self._seen: dict[tuple[str, int], Enclosure] = {}  # what was enclosed at a level
 
     @property
     def xs(self) -> list[float]:
         """The logits."""
         return self._xs if self._xs is not None else list(struct.unpack(f"<{len(self._data) // 8}d", self._data))
+
+    @property
+    def m(self) -> float:
+        """The largest logit."""
+        if self._m == -inf:
+            self._m = max(self.xs)
+        return self._m
+
+    @property
+    def k(self) -> int:
+        """Its place, the first of several."""
+        return self.xs.index(self.m)
 
     @property
     def data(self) -> bytes:
@@ -114,14 +125,16 @@ class Row:
 
     def _mass(self, level: int) -> tuple[int, int, int, int, int]:
         """Return (n, b, lo, hi, p): the tail times e**m, as in _kernel."""
-        rest = self.xs[: self.k] + self.xs[self.k + 1 :]
-        if level < 2 and not _few_distinct(rest) and (quick := _kernel.quick(rest, level)):
-            return *quick, P
-        found = Counter(rest)
+        if level < 2 and not _few_distinct(self.xs) and (quick := _kernel.quick(self.xs, level)):
+            self._m, mass = quick
+            return *mass, P
+        found = Counter(self.xs)
+        found[self.m] -= 1
+        found = +found
         xs, counts = list(found), list(found.values())
         if level < 3 and (tabled := _kernel.tabled(xs, counts)):
             return *tabled, P
-        bits = working_bits(level) + len(rest).bit_length() + 8
+        bits = working_bits(level) + len(self.xs).bit_length() + 8
         x, lo, hi = _kernel.long(xs, counts, bits)
         a, q = x.as_integer_ratio()
         return a, q.bit_length() - 1, lo, hi, bits
@@ -138,12 +151,15 @@ class Row:
         return bottom, top + ((hi - lo << q) // ((1 << q) + lo)) + 1, 1 << q
 
 
-def _ties(xs: list[float], m: float) -> int:
-    """Return the number of finite logits if they all equal m, else 0."""
-    for x in xs:  # as a rule the first or the second logit decides
-        if x not in (m, -inf):
-            return 0
-    return xs.count(m)
+def _ties(xs: list[float]) -> int:
+    """Return the number of finite logits if they are all equal, else 0."""
+    first = -inf
+    for x in xs:  # as a rule the second logit decides
+        if x not in (first, -inf):
+            if first > -inf:
+                return 0
+            first = x
+    return xs.count(first)
 
 
 def _few_distinct(xs: list[float]) -> bool:

@@ -63,13 +63,13 @@ def log_softmax(logits: Logits) -> list[float]:
     Accuracy: correctly rounded, proved.
     """
     row = exact_row("log_softmax", "logits", logits)
-    m, between = row.m, log1p_tail_in_doubles(row)
+    between = log1p_tail_in_doubles(row)
     if between is None:
         return [0.0 - _drop_nll("log_softmax", row, x) for x in row.xs]
     # log1p(tail) is h and something between a and b.  fsum rounds the exact sum once, and rounding is monotone: if both
     # ends agree, so does what is between.
     _check.no_flush("log_softmax")
-    h, a, b = between
+    m, (h, a, b) = row.m, between
     low = [fsum((x, -m, -h, -b)) for x in row.xs]
     high = [fsum((x, -m, -h, -a)) for x in row.xs]
     if low != high:
@@ -173,15 +173,15 @@ def _drop_nll(function: str, row: Row, x: float) -> float:
     """Return (m - x) + log1p(tail): the nll of a class with logit x."""
     if x == -inf:
         return inf
-    (p, q), (s, t) = row.m.as_integer_ratio(), x.as_integer_ratio()
-    unit = max(q, t)  # powers of two
-    drop = p * (unit // q) - s * (unit // t)
     if row.ties:
-        return Nll(Fraction(drop, unit), {row.ties: ONE}).nats(function)
+        return Nll(logs={row.ties: ONE}).nats(function)  # a finite x is m
 
     def enclose(level: int) -> Enclosure:
         lo, hi, d = row.log1p_tail(level)
-        return drop * d + lo * unit, drop * d + hi * unit, d * unit
+        (p, q), (s, t) = row.m.as_integer_ratio(), x.as_integer_ratio()
+        unit = max(q, t)  # powers of two
+        drop = (p * (unit // q) - s * (unit // t)) * d
+        return drop + lo * unit, drop + hi * unit, d * unit
 
     return rounded(function, enclose)
 

@@ -41,8 +41,8 @@ class Draw:
 
 def row(d: Draw) -> list[float]:  # noqa: PLR0911
     """Return a row of one of 14 families, ordinary ones and those that are hard in some way."""
-    u, size = d.u, d.of(2, 3, 4, 5, 8, 10, 17, 40)
-    family = d.below(14)
+    u, family = d.u, d.below(14)
+    size = d.of(2, 3, 4, 5, 8, 10, 17, 40) if u() < 0.99 else d.of(250, 1200)
     if family < 3:
         return d.normal(size, d.of(3.0, 30.0), d.of(0.0, 1e4, -1e6, 1e9, 3e15, -1e15) if family == 2 else 0.0)
     if family == 3:  # a leading logit that is not 0, the rest far below
