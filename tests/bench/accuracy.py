@@ -1,6 +1,6 @@
 """The worst error of every float function, in ulp, on more than 100,000 adversarial rows, beside other libraries.
 
-Run from the root:  python -m tests.bench.accuracy [--judge mpfr] [--share 0.01] [--write]
+Run from the root:  python -m tests.bench.accuracy [--judge mpfr] [--share 0.01] [--alone] [--write]
 
 Exit status 1 if a result breaks the bound that its docstring states.
 """
@@ -136,6 +136,18 @@ def table(names: list[str], found: dict[str, dict[str, list[float]]], cell: Call
     return report.table([head, *body])
 
 
+def compared(found: dict[str, dict[str, list[float]]], others: list[str]) -> list[str]:
+    if not others:
+        return []
+    return [
+        "The nll of the target by others, in float64: worst error in ulp of the true value.",
+        "From 4.5e+15 on no digit is left: 0.0 was returned.",
+        "",
+        *table(["token_nll", *others], found, worst),
+        "",
+    ]
+
+
 def worst(errors: list[float]) -> str:
     return shown(max(errors))
 
@@ -158,9 +170,10 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("--judge", choices=JUDGES, default="exact")
     options.add_argument("--share", type=float, default=1.0, help="of the rows of every family")
+    options.add_argument("--alone", action="store_true", help="leave the other libraries out")
     options.add_argument("--write", action="store_true", help="keep the text in tests/bench/accuracy.txt")
     chosen = options.parse_args()
-    others, start, found = installed(), time.perf_counter(), {}
+    others, start, found = {} if chosen.alone else installed(), time.perf_counter(), {}
     for family in FAMILIES:
         found[family] = measured(list(drawn(family, chosen.share)), JUDGES[chosen.judge], others)
         figures = ", ".join(f"{name} {worst(found[family][name])}" for name in BOUNDS)
@@ -178,11 +191,7 @@ def main() -> int:
         "",
         *table(list(BOUNDS), found, worst_and_share),
         "",
-        "The nll of the target by others, in float64: worst error in ulp of the true value.",
-        "From 4.5e+15 on no digit is left: 0.0 was returned.",
-        "",
-        *table(["token_nll", *others], found, worst),
-        "",
+        *compared(found, list(others)),
         *(broken(found) or [f"No result breaks its bound: {bounds}."]),
     ])
     print(text)
