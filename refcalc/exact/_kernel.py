@@ -26,6 +26,7 @@ Mass = tuple[int, int, int, int]
 
 P = 89
 RANGE, SMALL = 650.0, 1e-280  # e**x beyond +-RANGE, sums below SMALL or beyond 1/SMALL: left to `tabled`
+SHORT = 200  # a row of so few classes is done at level 0 as at level 1: that costs less than a second attempt
 DEPTH = 79  # nats below the largest class that `tabled` looks at: e**-79 < 2**-113
 _HEAVY = (ldexp(1.0, -4), ldexp(1.0, -12))  # at level 0 and 1: the share of the average from which a class is heavy
 
@@ -75,7 +76,7 @@ def quick(xs: Sequence[float], level: int) -> tuple[float, Mass] | None:
     s = sum([a[(n := top - k) >> 10] * b[n & 1023] for k in ks]) >> P
     zs = [(y - k) * _STEP_B for y, k in zip(ys, ks, strict=True)]
     rest = fsum([e * (z * (1.0 - z * (0.5 - z / 6.0))) for e, z in zip(heavy_es, zs, strict=True)])
-    scale, trust = _scale(top) if len(xs) > 200 else (exp(-top * _STEP_B), 2.0 * TRUST)
+    scale, trust = _scale(top) if len(xs) > SHORT else (exp(-top * _STEP_B), 2.0 * TRUST)
     small = scale * (light + rest)
     #   Ledger.  Units of 2**-P:
     #     two entries of at most 2**P, each short by less than 1, and the last floor     -2 h - 1 .. 0   for h classes
@@ -153,7 +154,8 @@ def power(x: float, m: float, bits: int) -> tuple[int, int]:
 
 
 def _heavy(xs: Sequence[float], total: float, level: int) -> tuple[list[float], float]:
-    cut = math.log(total * _HEAVY[level] / len(xs))
+    share = _HEAVY[1 if len(xs) <= SHORT else level]
+    cut = math.log(total * share / len(xs))
     return [x for x in xs if x >= cut], cut
 
 
