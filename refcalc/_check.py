@@ -20,6 +20,7 @@ __all__ = [
     "double",
     "doubles",
     "file",
+    "finite",
     "floats",
     "fraction_of_one",
     "is_sequence",
@@ -173,6 +174,14 @@ def not_nan(function: str, argument: str, value: Any) -> float:
     x = real(function, argument, value)
     if isnan(x):
         refuse(function, argument, "be a number", x)
+    return x
+
+
+def finite(function: str, argument: str, value: Any) -> float:
+    """Return a finite number of any sign as a float."""
+    x = not_nan(function, argument, value)
+    if x in (inf, -inf):
+        refuse(function, argument, "be finite", x)
     return x
 
 
