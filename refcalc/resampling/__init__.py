@@ -6,6 +6,8 @@
     proportion                 a rate of successes, with Wilson's interval
 """
 
-__all__ = ["bootstrap", "paired_bootstrap", "pooled_ratio"]
+__all__ = ["bootstrap", "materiality", "paired_bootstrap", "pooled_ratio", "proportion", "seed_noise"]
 
 from refcalc.resampling.documents import bootstrap, paired_bootstrap, pooled_ratio
+from refcalc.resampling.rates import proportion
+from refcalc.resampling.repeats import materiality, seed_noise

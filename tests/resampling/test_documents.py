@@ -48,7 +48,7 @@ def counts(resample: Resample, n: int) -> list[int]:
 def assert_root(case: unittest.TestCase, got: float, square: Fraction) -> None:
     """Fail unless got is the double nearest to the root of square: judged by the squares of its two borders."""
     low, high = ((Fraction(got) + Fraction(nextafter(got, end))) / 2 for end in (0.0, inf))
-    case.assertTrue(low * low <= square <= high * high, (got, float(square)))
+    case.assertTrue(low * low <= square <= high * high, (got, square))
 
 
 class Published(unittest.TestCase):
