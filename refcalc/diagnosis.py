@@ -9,6 +9,7 @@ from refcalc import _check, _rounding
 from refcalc.evidence import Evidence
 from refcalc.mistakes import MISTAKES
 from refcalc.mistakes.kind import ALL, PERPLEXITIES
+from refcalc.mistakes.ranking import RANKING
 from refcalc.mistakes.trials import Nearness, Trials
 
 NEAREST = 3  # how many near misses are shown
@@ -38,7 +39,7 @@ class Diagnosis(NamedTuple):
     dtype: str
     right: float | None
     agrees: bool
-    candidates: tuple[Candidate, ...]  # all that reproduce the number: single before pair, then nearest first
+    candidates: tuple[Candidate, ...]  # all that reproduce the number: single before pair, then by rank
     hidden: tuple[str, ...]  # kinds that make no difference on this evidence
     nearest: tuple[Candidate, ...]  # where there are no candidates: the nearest misses
     untried: dict[str, str]  # kinds that cannot be made on this evidence, and what each would need
@@ -152,7 +153,7 @@ def _sought(
     values = {**singles, **pairs}
     if matching or not isfinite(number):
         found = [_candidate(near, names, number, values[names]) for names in matching]
-        return tuple(sorted(found, key=lambda each: (len(each.mistakes), each.relative, each.mistakes))), ()
+        return tuple(sorted(found, key=lambda each: (len(each.mistakes), sum(map(RANKING.index, each.mistakes))))), ()
     misses = sorted(
         values, key=lambda names: (abs(values[names] - number), len(names)) if isfinite(values[names]) else (inf, 9)
     )

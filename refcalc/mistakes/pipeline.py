@@ -96,13 +96,15 @@ class Run(Reading):
         items, targets = self.remembered(("items", align), lambda: self._items(align))
         known: list[Any] = self.remembered(("losses", score, align), lambda: [None] * len(items))
         nll = self._loss(score)
-        for i in chosen:
+        read = chosen if counts is None else [i for i, n in zip(chosen, counts, strict=True) if n and n == n]
+        for i in read:
             if known[i] is None:
                 b, t, _, _ = items[i]
                 known[i] = nll(b, t, targets[i])
-        losses = [known[i] for i in chosen]
-        if counts is not None:
-            losses = [n * loss if n else 0.0 for n, loss in zip(counts, losses, strict=True)]
+        if counts is None:
+            losses = [known[i] for i in chosen]
+        else:  # a count of nan is one that met an infinite loss
+            losses = [n * known[i] if n and n == n else n for i, n in zip(chosen, counts, strict=True)]
         return scored._replace(losses=losses)  # type: ignore[no-any-return]
 
     def _items(self, align: Any) -> tuple[list[Item], list[int]]:

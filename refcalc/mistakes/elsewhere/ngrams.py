@@ -3,6 +3,7 @@
 __all__ = [
     "alpha_not_times_v",
     "discounted_denominator",
+    "kn_raw_unigram",
     "laplace_wrong_v",
     "log_domain_interpolation",
     "sentence_level_mixture",
@@ -117,6 +118,29 @@ def discounted_denominator(counts: Mapping[str, int], discount: float) -> float:
     n, types = sum(counts.values()), len(counts)
     kept = fsum(count - discount for count in counts.values())
     return kept / (n - discount * types) + discount * types / n
+
+
+@entered(
+    "kn-raw-or-uniform-unigram",
+    "n-gram",
+    "Words that follow only one word are too likely everywhere else.",
+    hidden_if="no context backs off",
+    remedy="Back off to how many different words a word follows, not to how often it occurs.",
+)
+def kn_raw_unigram(bigrams: Sequence[tuple[str, str]], word: str) -> float:
+    """Kneser-Ney backs off to the frequency of a word, where it should be the number of its contexts.
+
+    >>> bigrams = [("san", "francisco")] * 3 + [("a", "dog"), ("the", "dog"), ("my", "dog")]
+    >>> kn_raw_unigram(bigrams, "francisco"), continuation_share(bigrams, "francisco")     # wrong, right
+    (0.5, 0.25)
+    """
+    return sum(w == word for _, w in bigrams) / len(bigrams)
+
+
+def continuation_share(bigrams: Sequence[tuple[str, str]], word: str) -> float:
+    """Return the share of a word among the different bigrams."""
+    kinds = set(bigrams)
+    return sum(w == word for _, w in kinds) / len(kinds)
 
 
 @entered(

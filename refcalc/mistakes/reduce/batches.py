@@ -4,6 +4,7 @@ Each function gives the mean, the sum that somebody makes of it, and the denomin
 """
 
 __all__ = [
+    "divide_inside_loop",
     "double_scaled",
     "empty_rows_averaged",
     "empty_rows_nan",
@@ -123,6 +124,26 @@ def double_scaled(run: Run, scored: Scored) -> Three:
     'right 2.5, wrong 1.25'
     """
     return _of_mean(scored, ratio(scored.losses, scored.shares) / len(run.groups))
+
+
+@entered(
+    "divide-inside-loop",
+    "reduce",
+    "The value is little more than that of the last batch, divided by their number.",
+    hidden_if="there is one batch",
+    remedy="Divide after the loop.",
+    needs=("groups",),
+)
+def divide_inside_loop(run: Run, scored: Scored) -> Three:
+    """The running sum of the batches' means is divided by their number on each pass of the loop.
+
+    >>> witness(divide_inside_loop, Records([[2], [4]], groups=[[0], [1]]))
+    'right 3, wrong 2.5'
+    """
+    parts, running = _groups(run, scored), 0.0
+    for mean in _means(parts):
+        running = (running + mean) / len(parts)
+    return _of_mean(scored, running)
 
 
 @entered(

@@ -17,7 +17,7 @@ __all__ = [
 from collections.abc import Sequence
 
 from refcalc.evidence import Batch
-from refcalc.mistakes.kind import MEANS, RATES, entered
+from refcalc.mistakes.kind import MEANS, RATES, DoesNotApply, entered
 from refcalc.mistakes.pipeline import Item, Run, witness
 
 _EXAMPLES = Batch, witness  # the names that the examples use
@@ -137,7 +137,10 @@ def bos_added_twice(run: Run, items: list[Item]) -> Counts:
     >>> witness(bos_added_twice, Batch(rows, [0, 0, 1], bos_id=0))
     'right 0.6931471806, wrong 0.3465735903'
     """
-    kept = [keep or run.second_bos(c, p) for keep, (b, t, c, p) in zip(_right(run, items), items, strict=True)]
+    second = [run.second_bos(c, p) for b, t, c, p in items]
+    if not any(second):
+        raise DoesNotApply("a BOS after a BOS")
+    kept = [keep or bos for keep, bos in zip(_right(run, items), second, strict=True)]
     return kept, kept
 
 

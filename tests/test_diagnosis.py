@@ -1,0 +1,164 @@
+"""diagnose: what it says of a number, when it agrees, and what it refuses."""
+
+import unittest
+from math import exp, inf, log, nan, nextafter
+from typing import Any
+
+from refcalc import Batch, Records, diagnose
+from refcalc.diagnosis import Diagnosis
+
+HALVES = [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]  # every nll is log 2
+SEEN_TOGETHER = Records([[1.0, 2.0], [4.0], [3.0, 3.0, 3.5]], groups=[[0], [1, 2]], n_bytes=11, n_chars=9)
+
+
+def names(found: Diagnosis) -> list[str]:
+    return [" + ".join(candidate.mistakes) for candidate in found.candidates]
+
+
+class Verdicts(unittest.TestCase):
+    def test_the_right_number_agrees_and_says_what_it_could_not_tell(self):
+        found = diagnose(log(2), Batch(HALVES, [0, 1, 0]))
+        self.assertEqual((found.agrees, found.right, found.candidates), (True, log(2), ()))
+        self.assertIn("no-shift", found.hidden)
+        self.assertNotIn("raw-logit-nll", found.hidden)
+        self.assertIn("On this evidence it would be the same with these mistakes:\n", str(found))
+        self.assertIn("\n  no-shift: tokens and logits are constant\n", str(found))
+
+    def test_two_mistakes_of_different_steps_are_named_together(self):
+        # the mean of means times 6 targets, over characters; right is 16.5 over 11 bytes
+        wrong = (3 / 2 + 13.5 / 4) / 2 * 6 / 9 / log(2)
+        found = diagnose(wrong, SEEN_TOGETHER, quantity="bits_per_byte")
+        self.assertEqual(names(found)[0], "mean-of-means + chars-for-bytes")
+        self.assertEqual(len(found.candidates[0].mistakes), 2)
+
+    def test_what_nothing_explains_says_so_with_the_nearest_misses(self):
+        found = diagnose(123.456, SEEN_TOGETHER)
+        self.assertEqual(found.candidates, ())
+        self.assertIn("No mistake of the catalogue, and no two of different steps, give it.\nThe nearest", str(found))
+        gaps = [abs(candidate.value - 123.456) for candidate in found.nearest]
+        self.assertEqual(gaps, sorted(gaps))
+
+    def test_a_pair_is_left_out_where_one_of_it_explains_the_number(self):
+        found = diagnose(16.5 / 9, SEEN_TOGETHER)
+        self.assertEqual(names(found)[0], "unshifted-token-count")
+        self.assertFalse(any("unshifted-token-count +" in name or "+ unshifted" in name for name in names(found)))
+
+    def test_all_that_match_are_reported(self):
+        found = diagnose(1.0, Records([[1.0], [3.0]], groups=[[0], [1]]))
+        self.assertIn("double-scaled", names(found))
+        self.assertIn("unshifted-token-count", names(found))  # K = 2 and one target a row: both halve the mean
+        self.assertIn("this evidence cannot tell them apart", str(found))
+
+    def test_inf_and_nan_are_matched_to_the_mistakes_that_give_them(self):
+        far = Batch([[0.0, 800.0], [0.0, 0.0]], [1, 0])
+        self.assertIn("log-of-softmax-underflow", names(diagnose(inf, far)))
+        large = Batch([[1000.0, 1000.0], [0.0, 0.0]], [1, 0])
+        self.assertEqual(names(diagnose(inf, large)), ["naive-logsumexp"])
+        self.assertEqual(names(diagnose("nan", large)), ["naive-softmax-nan"])
+        self.assertEqual(diagnose(nan, Records([1.0])).candidates, ())
+        self.assertTrue(diagnose(inf, Records([inf])).agrees)
+        self.assertEqual(
+            str(diagnose(-inf, Records([1.0]))).splitlines()[0], "-inf is not the right mean_nll, which is 1."
+        )
+
+    def test_a_label_that_is_no_class_has_no_right_answer_but_a_mistake_may_explain_the_number(self):
+        batch = Batch([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]], [0, 0], labels=[0, -1])
+        found = diagnose("0.4076", batch)
+        self.assertEqual((found.right, names(found)), (None, ["target-index-wraps"]))
+        rule = "the target of logits[0][0] must lie in [0, 3), got -1"
+        self.assertTrue(str(found).startswith(f"There is no right mean_nll: diagnose: {rule}."))
+        with self.assertRaises(ValueError) as caught:
+            diagnose(0.5, batch)
+        self.assertEqual(str(caught.exception), f"diagnose: {rule}")
+
+    def test_what_cannot_be_tried_is_listed_with_what_it_needs(self):
+        found = diagnose(1.0, Records([1.0, 2.0]))
+        self.assertEqual(found.untried["mean-of-means"], "groups")
+        self.assertEqual(found.untried["no-shift"], "logits")
+
+    def test_distances_are_relative_and_in_ulp_of_the_dtype(self):
+        wrong = nextafter(nextafter(1.5, 2), 2)
+        found = diagnose(wrong, Records([[2, 2, 2, 2], [1]], groups=[[0], [1]]))
+        self.assertEqual((found.candidates[0].value, found.candidates[0].ulp), (1.5, 2))
+        self.assertEqual(found.candidates[0].relative, 2.0**-51 / 1.5)
+        self.assertAlmostEqual(found.relative, 0.3 / 1.8, delta=1e-15)
+
+
+class Tolerance(unittest.TestCase):
+    def test_a_text_stands_for_all_that_is_rounded_to_it(self):
+        evidence = Records([1.0, 2.0, 2.0])  # 5/3
+        for text, agrees in (("1.67", True), ("1.6667", True), ("1.66", False), ("1.7e0", True), ("167e-2", True)):
+            with self.subTest(text):
+                self.assertEqual(diagnose(text, evidence).agrees, agrees)
+        self.assertFalse(diagnose(1.67, evidence).agrees)
+
+    def test_it_follows_the_dtype(self):
+        evidence = Records([2.0] * 40)
+        for dtype, near, far in (("float64", 1e-15, 1e-12), ("float32", 1e-7, 1e-4), ("bfloat16", 1e-2, 0.5)):
+            with self.subTest(dtype):
+                self.assertTrue(diagnose(2.0 * (1 + near), evidence, dtype=dtype).agrees)
+                self.assertFalse(diagnose(2.0 * (1 + far), evidence, dtype=dtype).agrees)
+
+    def test_a_perplexity_multiplies_the_error_of_its_logarithm(self):
+        evidence = Records([200.0] * 40)
+        off = 200.0 * (1 + 2e-7)  # a rounding of the mean in float32
+        self.assertTrue(diagnose(off, evidence, dtype="float32").agrees)
+        self.assertTrue(diagnose(exp(off), evidence, quantity="perplexity", dtype="float32").agrees)
+        self.assertFalse(diagnose(exp(200.0) * 1.001, evidence, quantity="perplexity", dtype="float32").agrees)
+
+    def test_one_that_is_given_is_relative(self):
+        self.assertTrue(diagnose(2.02, Records([2.0]), tolerance=0.011).agrees)
+        self.assertFalse(diagnose(2.02, Records([2.0]), tolerance=0.009).agrees)
+
+
+class Refusals(unittest.TestCase):
+    def assert_refused(self, message: str, *arguments: Any, kind: type[Exception] = ValueError, **options: Any) -> None:
+        with self.assertRaises(kind) as caught:
+            diagnose(*arguments, **options)
+        self.assertEqual(str(caught.exception), message)
+
+    def test_numbers(self):
+        one = Records([1.0])
+        self.assert_refused(
+            "diagnose: reported must not be negative (no perplexity is), got -1.0", -1.0, one, quantity="perplexity"
+        )
+        self.assert_refused("diagnose: reported must be a number, got 'high'", "high", one)
+        self.assert_refused("diagnose: reported must be a number, got None", None, one, kind=TypeError)
+        self.assert_refused("diagnose: tolerance must not be negative, got -0.1", 1.0, one, tolerance=-0.1)
+
+    def test_evidence(self):
+        for quantity, count in (
+            ("bits_per_byte", "n_bytes"),
+            ("byte_perplexity", "n_bytes"),
+            ("bits_per_char", "n_chars"),
+            ("word_perplexity", "n_words"),
+        ):
+            message = f"diagnose: evidence must have {count} for {quantity}, got None"
+            self.assert_refused(message, 1.0, Records([1.0]), quantity=quantity)
+        nothing = "diagnose: evidence must hold a target that counts (nothing to average), got none"
+        self.assert_refused(nothing, 1.0, Records([]))
+        self.assert_refused(nothing, 1.0, Batch(HALVES, [0, 1, 0], labels=[-100] * 3))
+        self.assert_refused("diagnose: evidence must be a Batch or Records, got [1.0]", 1.0, [1.0], kind=TypeError)
+
+    def test_scores(self):
+        for row, message in (
+            ([nan, 0.0], "diagnose: logits[0][1][0] must be finite or -inf, got nan"),
+            ([0.0, 0.0, 0.0], "diagnose: logits[0][1] must hold V = 2 scores as the first row does, got 3"),
+            ([-inf, -inf], "diagnose: logits[0][1] must hold a score above -inf, got [-inf, -inf]"),
+        ):
+            self.assert_refused(message, 1.0, Batch([[0.0, 0.0], row, [0.0, 0.0]], [0, 1, 0]))
+
+    def test_options(self):
+        self.assert_refused(
+            "diagnose: quantity must be one of 'mean_nll', 'nll_sum', 'perplexity', 'bits_per_token', 'bits_per_byte', "
+            "'bits_per_char', 'byte_perplexity', 'word_perplexity', got 'loss'",
+            1.0, Records([1.0]), quantity="loss",
+        )  # fmt: skip
+        self.assert_refused(
+            "diagnose: dtype must be one of 'float64', 'float32', 'float16', 'bfloat16', got 'fp8'",
+            1.0, Records([1.0]), dtype="fp8",
+        )  # fmt: skip
+
+
+if __name__ == "__main__":
+    unittest.main()
