@@ -21,7 +21,7 @@ def read(value: Any) -> Any:
     return value
 
 
-def recomputed(function: str, arguments: list[Any]) -> float:
+def recomputed(function: str, arguments: list[Any]) -> float:  # noqa: PLR0911
     if function in ("softmax", "log_softmax"):  # of one class; a log-probability as its nll
         xs, j = arguments
         return exact.softmax(xs)[j] if function == "softmax" else -exact.log_softmax(xs)[j]
