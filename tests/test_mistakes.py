@@ -14,27 +14,116 @@ from refcalc.mistakes.ranking import RANKING
 from tests.mistake_cases import CASES
 
 # The kinds that public reports were sorted into, by the names used there.
-REPORTED = """
-mean-of-means double-shift no-shift padding-scored padded-denominator empty-rows-averaged sum-of-means chunk-means-added
-double-scaled missing-world-size unshifted-token-count mean-of-perplexities window-start-unscored tail-dropped
-wrong-window-weight overlap-scored-twice window-recipe-unstated two-to-the-nats e-to-the-bits bits-without-ln2
-log10-as-natural chars-for-bytes replacement-char-bytes transformed-text-bytes exponentiate-then-rescale
-token-vs-word-unit total-as-rate macro-bits-per-byte eos-nll-without-bytes smoothed-perplexity objective-perplexity
-weighted-mean-normaliser weights-not-additive smoothing-k-minus-one smoothing-counts-ignored weight-times-smoothing
-target-index-wraps ignore-value-mismatch eos-masked-as-pad token-id-zero-dropped wrong-start-token bos-added-twice
-bos-first-window-only none-first-token-as-zero document-edge-scored cross-row-leak shard-edge-target-lost double-softmax
-raw-logit-nll log-of-softmax-underflow epsilon-clipped-log naive-logsumexp lse-all-neginf-nan lse-posinf-nan
-zero-log-zero-nan bf16-loss low-precision-accumulator float32-count-stall reshape-not-transpose softmax-wrong-axis
-zero-probability-inf oov-left-out laplace-wrong-v alpha-not-times-v unnormalised-backoff discounted-denominator
-log-domain-interpolation sentence-level-mixture end-token-miscounted kn-raw-or-uniform-unigram prompt-in-length-norm
-pad-in-token-length temperature-zero-division top1-is-not-argmax logprob-divided-by-t processed-vs-raw-logprob
-penalty-boosts-negative split-encode-slice bootstrap-no-replacement short-resamples token-level-bootstrap
-estimator-stderr-mismatch boundary-zero-stderr inverted-mask aux-scaled-by-world duplicated-eval-rows macro-vs-micro
-kl-divided-by-vocab ignored-class-in-normaliser padded-vocab-in-softmax divide-inside-loop misnamed-transform
-exp-overflow product-underflow visible-token-mlm-ppl cancelling-variance boundary-subtracted-twice short-last-batch
-batch-size-dependent-eval mask-numerator-only one-row-denominator mask-not-shifted zero-times-inf-mask mean-of-windows
-silent-truncation fp16-lse-width unit-mass-smoothing class-count-wrong-axis
-""".split()
+REPORTED = [
+    "mean-of-means",
+    "double-shift",
+    "no-shift",
+    "padding-scored",
+    "padded-denominator",
+    "empty-rows-averaged",
+    "sum-of-means",
+    "chunk-means-added",
+    "double-scaled",
+    "missing-world-size",
+    "unshifted-token-count",
+    "mean-of-perplexities",
+    "window-start-unscored",
+    "tail-dropped",
+    "wrong-window-weight",
+    "overlap-scored-twice",
+    "window-recipe-unstated",
+    "two-to-the-nats",
+    "e-to-the-bits",
+    "bits-without-ln2",
+    "log10-as-natural",
+    "chars-for-bytes",
+    "replacement-char-bytes",
+    "transformed-text-bytes",
+    "exponentiate-then-rescale",
+    "token-vs-word-unit",
+    "total-as-rate",
+    "macro-bits-per-byte",
+    "eos-nll-without-bytes",
+    "smoothed-perplexity",
+    "objective-perplexity",
+    "weighted-mean-normaliser",
+    "weights-not-additive",
+    "smoothing-k-minus-one",
+    "smoothing-counts-ignored",
+    "weight-times-smoothing",
+    "target-index-wraps",
+    "ignore-value-mismatch",
+    "eos-masked-as-pad",
+    "token-id-zero-dropped",
+    "wrong-start-token",
+    "bos-added-twice",
+    "bos-first-window-only",
+    "none-first-token-as-zero",
+    "document-edge-scored",
+    "cross-row-leak",
+    "shard-edge-target-lost",
+    "double-softmax",
+    "raw-logit-nll",
+    "log-of-softmax-underflow",
+    "epsilon-clipped-log",
+    "naive-logsumexp",
+    "lse-all-neginf-nan",
+    "lse-posinf-nan",
+    "zero-log-zero-nan",
+    "bf16-loss",
+    "low-precision-accumulator",
+    "float32-count-stall",
+    "reshape-not-transpose",
+    "softmax-wrong-axis",
+    "zero-probability-inf",
+    "oov-left-out",
+    "laplace-wrong-v",
+    "alpha-not-times-v",
+    "unnormalised-backoff",
+    "discounted-denominator",
+    "log-domain-interpolation",
+    "sentence-level-mixture",
+    "end-token-miscounted",
+    "kn-raw-or-uniform-unigram",
+    "prompt-in-length-norm",
+    "pad-in-token-length",
+    "temperature-zero-division",
+    "top1-is-not-argmax",
+    "logprob-divided-by-t",
+    "processed-vs-raw-logprob",
+    "penalty-boosts-negative",
+    "split-encode-slice",
+    "bootstrap-no-replacement",
+    "short-resamples",
+    "token-level-bootstrap",
+    "estimator-stderr-mismatch",
+    "boundary-zero-stderr",
+    "inverted-mask",
+    "aux-scaled-by-world",
+    "duplicated-eval-rows",
+    "macro-vs-micro",
+    "kl-divided-by-vocab",
+    "ignored-class-in-normaliser",
+    "padded-vocab-in-softmax",
+    "divide-inside-loop",
+    "misnamed-transform",
+    "exp-overflow",
+    "product-underflow",
+    "visible-token-mlm-ppl",
+    "cancelling-variance",
+    "boundary-subtracted-twice",
+    "short-last-batch",
+    "batch-size-dependent-eval",
+    "mask-numerator-only",
+    "one-row-denominator",
+    "mask-not-shifted",
+    "zero-times-inf-mask",
+    "mean-of-windows",
+    "silent-truncation",
+    "fp16-lse-width",
+    "unit-mass-smoothing",
+    "class-count-wrong-axis",
+]
 
 
 class Cases(unittest.TestCase):

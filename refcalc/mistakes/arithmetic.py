@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from math import copysign, exp, frexp, fsum, inf, isfinite, ldexp, nan
 
 from refcalc._rounding import FORMATS
-from refcalc.exact_sum import ExactSum
 from refcalc.mistakes.kind import DoesNotApply
 
 
@@ -25,15 +24,14 @@ def add(values: Iterable[float]) -> float:
 
 
 def ratio(losses: list[float], shares: list[float]) -> float:
-    """Return the sum of the losses over that of the shares, rounded once where both are finite.
+    """Return the sum of the losses over that of the shares.
 
     >>> ratio([0.1] * 10, [1.0] * 10)
     0.1
     """
     if not any(shares):
         raise DoesNotApply("a target that counts")
-    total = add(losses)
-    return ExactSum(losses) / ExactSum(shares) if isfinite(total) else total / add(shares)
+    return add(losses) / add(shares)
 
 
 def exponential(x: float) -> float:

@@ -13,9 +13,11 @@ together cost little more than reading each row once.
 __all__ = ["COUNT_OF", "Item", "Reduced", "Run", "Scored", "rate", "restated", "witness"]
 
 from collections.abc import Callable, Hashable, Iterable
+from math import isfinite, isnan
 from typing import Any, NamedTuple
 
 from refcalc.evidence import Evidence
+from refcalc.exact_sum import ExactSum
 from refcalc.mistakes.arithmetic import add, exponential, ratio
 from refcalc.mistakes.kind import LOSSES, PERPLEXITIES, DoesNotApply, Mistake
 from refcalc.mistakes.reading import Reading
@@ -81,7 +83,7 @@ class Run(Reading):
 
     def _reduced(self, wrong: dict[str, Any]) -> Reduced:
         steps = [wrong.get(step) for step in ("score", "align", "select", "reduce")]
-        reduce = wrong.get("reduce", _reduce)
+        reduce = wrong.get("reduce", _reduce if any(steps) else _reduce_exactly)
 
         def reduced(scored: Scored) -> Reduced:
             mean, total, n = reduce(self, scored)
@@ -96,7 +98,7 @@ class Run(Reading):
         items, targets = self.remembered(("items", align), lambda: self._items(align))
         known: list[Any] = self.remembered(("losses", score, align), lambda: [None] * len(items))
         nll = self._loss(score)
-        read = chosen if counts is None else [i for i, n in zip(chosen, counts, strict=True) if n and n == n]
+        read = chosen if counts is None else [i for i, n in zip(chosen, counts, strict=True) if n and not isnan(n)]
         for i in read:
             if known[i] is None:
                 b, t, _, _ = items[i]
@@ -104,7 +106,7 @@ class Run(Reading):
         if counts is None:
             losses = [known[i] for i in chosen]
         else:  # a count of nan is one that met an infinite loss
-            losses = [n * known[i] if n and n == n else n for i, n in zip(chosen, counts, strict=True)]
+            losses = [n * known[i] if n and not isnan(n) else n for i, n in zip(chosen, counts, strict=True)]
         return scored._replace(losses=losses)  # type: ignore[no-any-return]
 
     def _items(self, align: Any) -> tuple[list[Item], list[int]]:
@@ -149,6 +151,12 @@ def _select(run: Run, items: list[Item]) -> tuple[list[bool], list[bool]]:
 
 def _reduce(run: Run, scored: Scored) -> tuple[float, float, float]:
     return ratio(scored.losses, scored.shares), add(scored.losses), add(scored.shares)
+
+
+def _reduce_exactly(run: Run, scored: Scored) -> tuple[float, float, float]:
+    """The right reduction, rounded once as the float tier does it; wrong numbers may be an ulp off."""
+    mean, total, n = _reduce(run, scored)
+    return ExactSum(scored.losses) / ExactSum(scored.shares) if isfinite(total) else mean, total, n
 
 
 def _express(run: Run, reduced: Reduced) -> float:
