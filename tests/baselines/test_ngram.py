@@ -218,6 +218,14 @@ class Distributions(unittest.TestCase):
         self.assertEqual(model.nll("a", "a" * (order - 1)), 0.0)
         self.assertGreater(model.nll("a"), 0.0)
 
+    def test_so_is_one_that_discounts_made(self) -> None:
+        # Left neighbours: a and b before every run of letters a below the top, BOS before b.  So p_1(b) is
+        # (1 - d + d) / 3, 98 orders leave d / 2 each, and the top, where the run occurs 101 times, d / 101.
+        d = 1 / 1024
+        model = KneserNey.fit("b" + "a" * 200, 100, "ab", discounts=(d, d, d))
+        self.assertEqual(model.probability("b", "a" * 99), 0.0)
+        self.assertAlmostEqual(model.nll("b", "a" * 99), log(3) + 98 * log(2048) + log(101 * 1024), delta=1e-10)
+
     def test_a_vocabulary_of_one_token_costs_nothing(self) -> None:
         for cls in MODELS:
             model = cls.fit("aaaa", 2, "a")
@@ -237,6 +245,7 @@ class Texts(unittest.TestCase):
                 self.assertEqual(model.nll("a", "abc<"), model.nll("a", "<"))
                 self.assertEqual(model.nll("a", "ddddab"), model.nll("a", "ab"))
                 self.assertNotEqual(model.nll("a", "<b"), model.nll("a", "b"))
+                self.assertEqual(model.nll("a", "????ab"), model.nll("a", "ab"))  # what is out of reach is not read
 
     def test_sequences_are_separate_whatever_their_order(self) -> None:
         one, two = text(4, 50, bos=False), text(5, 70, bos=False)

@@ -114,6 +114,10 @@ class Numbers(BaselinesCase):
         got = next(row["bits"] for row in report["models"] if row["model"] == "Kneser-Ney, order 3")
         self.assertAlmostEqual(got / want, 1.0, delta=1e-12)
 
+    def test_a_tenth_is_a_tenth_and_not_the_nearest_double(self) -> None:
+        path = self.write("ten.txt", b"abcdefghij")
+        self.assertEqual(self.report(path, "--held-out", "0.1")["n_train_chars"], 9)
+
     def test_lines_end_as_they_do_in_the_file(self) -> None:
         path = self.write("dos.txt", b"a\r\nb\r\n" * 50)
         report = self.report(path, "--held-out", "0.5", "--order", "2")
