@@ -21,6 +21,7 @@ refuses what has no answer: `function: argument[index] must RULE, got VALUE`.
     diagnose          which of the known MISTAKES reproduces a wrong number, from a Batch or Records
     probe             a small batch that tells all of them apart
     open_array        logits in .npy, .safetensors and raw files, read row by row
+    bootstrap, ...    how far a loss would move with other documents, and (seed_noise, materiality) with other seeds
 """
 
 from importlib import import_module
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from refcalc.evidence import Batch, Records
     from refcalc.mistakes import MISTAKES
     from refcalc.probes import probe
+    from refcalc.resampling import bootstrap, materiality, paired_bootstrap, pooled_ratio, proportion, seed_noise
 
 __all__ = [
     "MISTAKES",
@@ -77,6 +79,7 @@ __all__ = [
     "bits_per_char",
     "bits_per_token",
     "bits_to_nats",
+    "bootstrap",
     "byte_perplexity",
     "causal_lm_loss",
     "compare",
@@ -93,13 +96,18 @@ __all__ = [
     "mask_padding",
     "mask_prompt",
     "masked_mean",
+    "materiality",
     "nats_to_bits",
     "nats_to_log10",
     "open_array",
     "pad",
+    "paired_bootstrap",
     "perplexity",
     "perplexity_to_nll",
+    "pooled_ratio",
     "probe",
+    "proportion",
+    "seed_noise",
     "shift",
     "shift_labels",
     "softmax",
@@ -123,12 +131,18 @@ _LOADED_ON_USE = {
     "UniformBaseline": "refcalc.baselines.unigram",
     "WittenBell": "refcalc.baselines.ngram",
     "assert_close": "refcalc.closeness",
+    "bootstrap": "refcalc.resampling",
     "compare": "refcalc.closeness",
     "compressed_bits": "refcalc.baselines.compression",
     "diagnose": "refcalc.diagnosis",
     "exact": "refcalc.exact",
+    "materiality": "refcalc.resampling",
     "open_array": "refcalc.arrays",
+    "paired_bootstrap": "refcalc.resampling",
+    "pooled_ratio": "refcalc.resampling",
     "probe": "refcalc.probes",
+    "proportion": "refcalc.resampling",
+    "seed_noise": "refcalc.resampling",
 }
 
 

@@ -10,7 +10,7 @@ from refcalc.drawing import error_bars, ladder, token_text
 from refcalc.drawing.charts import _ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
-HOSTILE = '<script>alert(1)</script>&"\'\x00\x1b\ud800\uffff ]]> 再'
+HOSTILE = "<script>alert(1)</script>&\"'\x00\x1b\ud800\uffff ]]> 再"
 
 LADDER = [("uniform", 6.0224), ("4-gram", 2.551), ("gzip -9", 3.191)]
 BARS = [("classic", 1.787, 1.78, 1.794), ("SwiGLU", 1.678, 1.668, 1.688)]

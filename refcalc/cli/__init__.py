@@ -10,9 +10,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from refcalc.cli import baselines, diagnose, loss, mistakes, probe
+from refcalc.cli import baselines, bootstrap, diagnose, loss, mistakes, probe, seeds
 
-COMMANDS = (loss, diagnose, mistakes, probe, baselines)
+COMMANDS = (loss, diagnose, mistakes, probe, baselines, bootstrap, seeds)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -33,10 +33,11 @@ def token_text(tokens: Sequence[tuple[str, float]], *, title: str) -> str:
     x = y = 0
     for word, nll in given:
         level = next(k for k, (below, _) in enumerate(LEVELS) if nll < below or below == inf)
-        for piece in _pieces(word.translate(SHOWN_AS)):
+        shown = word.translate(SHOWN_AS)
+        for piece in _pieces(shown):
             if x + columns(piece) > PER_LINE:
                 x, y = 0, y + 1
-            parts.append(_cell(24 + CHARACTER * x, 112 + ROW * y, piece, level, f"{word.translate(SHOWN_AS).strip()} {nll:.3f}"))
+            parts.append(_cell(24 + CHARACTER * x, 112 + ROW * y, piece, level, f"{shown.strip()} {nll:.3f}"))
             x += columns(piece)
         if word.endswith("\n"):
             x, y = 0, y + 1

@@ -3,12 +3,12 @@
 __all__ = ["Documents", "Table", "read", "same_documents", "table"]
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from refcalc import _check
 from refcalc.resampling._exact import integers, quotient
 
-Documents = Sequence[tuple[float, float]] | Mapping[Hashable, tuple[float, float]]
+Documents = Sequence[tuple[float, float]] | Mapping[Any, tuple[float, float]]
 ById = dict[Hashable, tuple[float, float]]
 
 FEW = 8

@@ -1,0 +1,157 @@
+"""`refcalc bootstrap RECEIPTS`: how far a loss would move with other documents, and whether two systems differ."""
+
+__all__ = ["add_to", "run"]
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from refcalc import _check, _json, units
+from refcalc.cli import receipts
+
+PER = {"target": "n_targets", "byte": "n_bytes", "char": "n_chars", "word": "n_words"}
+NAMES = {"target": "target", "byte": "byte", "char": "character", "word": "word"}
+UNITS: dict[str, Callable[[float], float]] = {"nats": float, "bits": units.nats_to_bits, "perplexity": units.perplexity}
+
+
+def add_to(subparsers: Any) -> None:
+    """Add the command to the parser of the command line."""
+    parser = subparsers.add_parser(
+        "bootstrap",
+        help="how far a loss would move with other documents, and whether two systems differ on the same ones",
+        description=receipts.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("receipts", help="a loss for each document, in JSON lines")
+    parser.add_argument("--against", metavar="RECEIPTS", help="another system on the same documents: the difference")
+    parser.add_argument("--per", choices=PER, default="target", help="what nll sums are divided by (default: target)")
+    parser.add_argument("--groups", action="store_true", help="draw groups of documents as wholes")
+    parser.add_argument("--draws", type=int, default=2000, metavar="N", help="resamples (default: 2000)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the draws (default: 0)")
+    parser.add_argument("--method", choices=("random", "choice", "exact"), default="random", help="how to draw")
+    parser.add_argument("--interval", choices=("percentile", "basic"), default="percentile")
+    parser.add_argument("--confidence", type=float, default=0.95, metavar="C", help="of the interval (default: 0.95)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> tuple[str, int]:
+    """Return what the command prints, and its exit status."""
+    report = _report(options)
+    if options.json:
+        return json.dumps(_json.plain(report), indent=1, allow_nan=False), 0
+    return _table(report), 0
+
+
+# --- the numbers -----------------------------------------------------------------------------------------------------
+
+
+def _report(options: argparse.Namespace) -> dict[str, Any]:
+    from refcalc.resampling import bootstrap, paired_bootstrap, pooled_ratio  # noqa: PLC0415 (it loads decimal)
+
+    documents, groups, left_out = _read(options.receipts, options)
+    drawing = {
+        "draws": options.draws,
+        "seed": options.seed,
+        "method": options.method,
+        "interval": options.interval,
+        "confidence": options.confidence,
+        "groups": groups,
+        "progress": _progress(),
+    }
+    result = bootstrap(documents, **drawing)
+    delta = pooled_ratio(documents, confidence=options.confidence, groups=groups)
+    report = {
+        "file": options.receipts,
+        "per": options.per,
+        "documents": len(documents),
+        "left_out": left_out,
+        **_fields(result),
+        "delta_method": {"standard_error": delta.standard_error, "low": delta.low, "high": delta.high},
+    }
+    for name, convert in UNITS.items():
+        report[name] = {end: convert(getattr(result, end)) for end in ("observed", "low", "high")}
+    if options.against is not None:
+        others, _, _ = _read(options.against, options)
+        paired = paired_bootstrap(documents, others, **drawing)
+        against = {"file": options.against, "observed": paired.theirs, "ours_lower": paired.ours_lower}
+        report["against"] = {**against, "difference": _fields(paired.difference)}
+    return report
+
+
+def _fields(result: Any) -> dict[str, Any]:
+    fields: dict[str, Any] = result._asdict()
+    return fields
+
+
+def _read(path: str, options: argparse.Namespace) -> tuple[dict[str | int, tuple[float, int]], list[Any] | None, int]:
+    """Return (nll sum, count) of each document, the groups if they are asked for, and how many scored nothing."""
+    given = receipts.read_receipts(path)
+    count = PER[options.per]
+    documents, groups = {}, []
+    for number, (key, (tally, group)) in enumerate(given.items(), 1):
+        n = getattr(tally, count)
+        if n is None:
+            _check.refuse(path, f"line {number}", f"have the key {count} to divide by", key)
+        if options.groups and group is None:
+            _check.refuse(path, f"line {number}", "have the key group", key)
+        if not tally.n_targets:
+            continue
+        if not n:
+            _check.refuse(path, f"line {number}", f"have {count} of at least 1 where targets are scored", n)
+        documents[key] = float(tally.nll_sum), n
+        groups.append(group)
+    return documents, groups if options.groups else None, len(given) - len(documents)
+
+
+def _progress() -> Callable[[int, int], object] | None:
+    """Return what shows the draws done, on a terminal only."""
+    if not sys.stderr.isatty():
+        return None
+
+    def show(done: int, draws: int) -> None:
+        end = "\r\x1b[K" if done == draws else ""
+        print(f"\r{done:,} of {draws:,} draws{end}", end="", file=sys.stderr, flush=True)
+
+    return show
+
+
+# --- the table -------------------------------------------------------------------------------------------------------
+
+
+def _table(report: dict[str, Any]) -> str:
+    per, share = NAMES[report["per"]], f"{100 * report['confidence']:g} %"
+    left_out = f"; {report['left_out']} without a target left out" if report["left_out"] else ""
+    drawn = "every resample" if report["seed"] is None else f"{report['draws']:,} draws, seed {report['seed']}"
+    lines = [
+        report["file"],
+        "",
+        f"documents       {report['documents']:,}{left_out}",
+        f"drawn           {drawn}, {report['method']}, {report['interval']} interval",
+        f"standard error  {report['standard_error']:.4g} nats; {report['delta_method']['standard_error']:.4g} by the "
+        "delta method",
+        "",
+        f"{f'per {per}':<16}{'observed':>14}{share + ' from':>14}{'to':>14}",
+    ]
+    for name in UNITS:
+        lines.append(_row(name, report[name]))
+    if "against" in report:
+        against = report["against"]
+        lines += ["", f"against {against['file']}: {against['observed']:.6g} nats per {per}"]
+        lines.append(_row("difference", against["difference"]))
+        lines.append(f"lower than it in {100 * against['ours_lower']:.4g} % of the resamples")
+        lines.append(_verdict(against["difference"]))
+    lines += [f"warning: {words}" for words in report["warnings"]]
+    return "\n".join(lines)
+
+
+def _row(name: str, numbers: dict[str, float]) -> str:
+    return f"{name:<16}" + "".join(f"{numbers[end]:>14.6g}" for end in ("observed", "low", "high"))
+
+
+def _verdict(difference: dict[str, Any]) -> str:
+    if difference["low"] > 0.0 or difference["high"] < 0.0:
+        return "the interval does not hold 0: the documents tell the two apart"
+    return "the interval holds 0: these documents do not tell the two apart"
