@@ -99,6 +99,20 @@ class MergedParts(unittest.TestCase):
         self.assertGreater(abs(wrong - number_after("all at once", printed)), 0.01)
 
 
+class Echo(unittest.TestCase):
+    def test_the_fault_is_named_and_the_numbers_are_right_by_plain_formulas(self):
+        printed = run("examples.name_the_echo")
+        case = json.loads((ROOT / "examples" / "echo.json").read_text(encoding="utf-8"))
+        rows, tokens, echo = case["logits"], case["tokens"], case["echo"]
+        right = mean_nll([rows], [(0, t, y) for t, y in enumerate(tokens[1:])])
+        self.assertAlmostEqual(number_after("which is", printed), right, delta=1e-8)
+        echoed = fsum(-x for x in echo[1:]) / len(echo[1:])
+        self.assertAlmostEqual(number_after("mean nll", printed), echoed, delta=1e-6)
+        at_their_own_rows = mean_nll([rows], [(0, t, y) for t, y in enumerate(tokens) if t])
+        self.assertAlmostEqual(echoed, at_their_own_rows, delta=1e-6)
+        self.assertIn("It is what this gives:\n  no-shift-first-dropped: ", printed)
+
+
 class RealBatch(unittest.TestCase):
     def setUp(self) -> None:
         self.batch = json.loads(BATCH.read_text(encoding="utf-8"))
