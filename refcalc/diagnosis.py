@@ -47,6 +47,10 @@ class Diagnosis(NamedTuple):
     ulp: float
     refusal: str | None = None
 
+    def __bool__(self) -> bool:
+        """Refuse: `assert diagnose(...)` would otherwise hold whatever was found."""
+        raise TypeError("Diagnosis has no truth value: ask for .agrees")
+
     def __str__(self) -> str:
         return "\n".join(_told(self))
 
@@ -192,7 +196,10 @@ def _told(diagnosis: Diagnosis) -> list[str]:
     for candidate in diagnosis.candidates:
         lines.append(_line(candidate))
         for name in candidate.mistakes:
-            lines += [f"    {MISTAKES[name].done}", f"    {MISTAKES[name].remedy}"]
+            mistake = MISTAKES[name]
+            custom = ["    No mistake by itself: two customs that get compared as if they were one."]
+            lines += [f"    {mistake.done}", *(custom if mistake.sort == "convention" else [])]
+            lines.append(f"    {mistake.remedy}")
     return lines
 
 

@@ -65,11 +65,21 @@ class Verdicts(unittest.TestCase):
         batch = Batch([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]], [0, 0], labels=[0, -1])
         found = diagnose("0.4076", batch)
         self.assertEqual((found.right, names(found)), (None, ["target-index-wraps"]))
-        rule = "the target of logits[0][0] must lie in [0, 3), got -1"
+        rule = "the target of logits[0] must lie in [0, 3), got -1"
         self.assertTrue(str(found).startswith(f"There is no right mean_nll: diagnose: {rule}."))
         with self.assertRaises(ValueError) as caught:
             diagnose(0.5, batch)
         self.assertEqual(str(caught.exception), f"diagnose: {rule}")
+
+    def test_two_customs_are_no_mistake(self):
+        found = diagnose(2.0, Records([[1] * 9, [3]]))
+        self.assertEqual(names(found), ["macro-vs-micro"])
+        self.assertIn("\n    No mistake by itself: two customs that get compared as if they were one.\n", str(found))
+
+    def test_it_has_no_truth_value(self):
+        with self.assertRaises(TypeError) as caught:
+            bool(diagnose(1.0, Records([1.0])))
+        self.assertEqual(str(caught.exception), "Diagnosis has no truth value: ask for .agrees")
 
     def test_what_cannot_be_tried_is_listed_with_what_it_needs(self):
         found = diagnose(1.0, Records([1.0, 2.0]))
@@ -142,11 +152,14 @@ class Refusals(unittest.TestCase):
 
     def test_scores(self):
         for row, message in (
-            ([nan, 0.0], "diagnose: logits[0][1][0] must be finite or -inf, got nan"),
-            ([0.0, 0.0, 0.0], "diagnose: logits[0][1] must hold V = 2 scores as the first row does, got 3"),
-            ([-inf, -inf], "diagnose: logits[0][1] must hold a score above -inf, got [-inf, -inf]"),
+            ([nan, 0.0], "diagnose: logits[1][0] must be finite or -inf, got nan"),
+            ([-inf, -inf], "diagnose: logits[1] must hold a score above -inf, got [-inf, -inf]"),
         ):
             self.assert_refused(message, 1.0, Batch([[0.0, 0.0], row, [0.0, 0.0]], [0, 1, 0]))
+
+    def test_the_place_of_a_score_in_a_batch_has_both_indices(self):
+        batch = Batch([[[0.0, 0.0], [0.0, 0.0]], [[0.0, inf], [0.0, 0.0]]], [[0, 1], [1, 0]])
+        self.assert_refused("diagnose: logits[1][0][1] must be finite or -inf, got inf", 1.0, batch)
 
     def test_options(self):
         self.assert_refused(

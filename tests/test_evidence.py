@@ -66,6 +66,12 @@ class Refusals(unittest.TestCase):
         self.assert_refused(f"Records: mask[1] {rule} nll[1] (1), got 2", Records, [[1], [2]], mask=[[1], [1, 0]])
         self.assert_refused(f"Records: n_bytes {rule} the rows (2), got 3", Records, [[1], [2]], n_bytes=[1, 2, 3])
 
+    def test_rows(self):
+        rule = "must hold V = 2 scores as the first row does, got"
+        self.assert_refused(f"Batch: logits[1] {rule} 3", Batch, [[0, 0], [0, 0, 0]], [0, 1])
+        self.assert_refused(f"Batch: logits[1][0] {rule} 1", Batch, [[[0, 0]], [[0]]], [[0], [1]])
+        self.assert_refused("Batch: logits[0] must hold at least one score, got 0", Batch, [[], []], [0, 1])
+
     def test_kinds(self):
         self.assert_refused("Batch: tokens[1][0] must be a whole number, got 0.5", Batch, TWO, [[0, 1, 1], [0.5, 1]])
         self.assert_refused("Batch: eos_id must be a whole number, got True", Batch, TWO, IDS, eos_id=True)

@@ -54,13 +54,13 @@ class Reading:
 
     def padded_row(self, b: int, t: int) -> Sequence[float]:
         """Return the scores of a row with those of classes that do not exist."""
-        return _check.row("diagnose", f"logits[{b}][{t}]", self.logits().logits[b][t])
+        return _check.row("diagnose", self._at(b, t), self.logits().logits[b][t])
 
     def facts(self, b: int, t: int) -> tuple[float, float]:
         """Return the largest score m of a row, and log(sum of exp(z - m))."""
         found = self._facts.get((b, t))
         if found is None:
-            m, tail, _, _ = _masses("diagnose", f"logits[{b}][{t}]", self.row(b, t))
+            m, tail, _, _ = _masses("diagnose", self._at(b, t), self.row(b, t))
             found = self._facts[b, t] = m, _log_1_plus(tail)
         return found
 
@@ -149,15 +149,19 @@ class Reading:
 
     # --- private -----------------------------------------------------------------------------------------------------
 
+    def _at(self, b: int, t: int) -> str:
+        """Return the name of a row as it was given."""
+        return f"logits[{t}]" if self.logits().flat else f"logits[{b}][{t}]"
+
     def _read(self, b: int, t: int) -> Sequence[float]:
         """Return a row, remembered where it is a list already; rows of arrays are read again, but for the last."""
         batch, given = self.logits(), self.logits().logits[b][t]
-        row = _check.row("diagnose", f"logits[{b}][{t}]", given)
+        row = _check.row("diagnose", self._at(b, t), given)
         if batch.vocab_size is not None:
             row = row[: batch.vocab_size]
         if len(row) != batch.classes:
             rule = f"hold V = {batch.classes} scores as the first row does"
-            _check.refuse("diagnose", f"logits[{b}][{t}]", rule, len(row))
+            _check.refuse("diagnose", self._at(b, t), rule, len(row))
         if row is not given and len(self._rows) > 64:
             self._rows.clear()
         self._rows[b, t] = row
@@ -168,7 +172,7 @@ class Reading:
             return self.evidence.nll[b][t]  # type: ignore[attr-defined, no-any-return]
         m, log_sum = self.facts(b, t)
         if not 0 <= y < self.batch.classes:
-            _check.target("diagnose", f"the target of logits[{b}][{t}]", y, self.batch.classes)
+            _check.target("diagnose", f"the target of {self._at(b, t)}", y, self.batch.classes)
         return (m - float(self.row(b, t)[y])) + log_sum
 
     def _keeps(self, b: int, p: int) -> bool:

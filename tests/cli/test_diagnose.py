@@ -84,7 +84,7 @@ class Diagnose(Commands):
             ({**BATCH, "groups": [[1]]}, "1", [], "Batch: groups must hold each row from 0 to 0 once, got [[1]]"),
             ({**BATCH, "tokens": [0, 0, 1]}, "1", [], "Batch: logits must be as long as tokens (3), got 4"),
             ({**BATCH, "tokens": [0, 0, 1, 9]}, "1", [],
-             "diagnose: the target of logits[0][2] must lie in [0, 3), got 9"),
+             "diagnose: the target of logits[2] must lie in [0, 3), got 9"),
             ("[1", "1", [], "the file must be JSON, got Expecting ',' delimiter at line 1, column 3"),
         ):  # fmt: skip
             with self.subTest(message):

@@ -1,30 +1,25 @@
-"""Nats, bits and base 10 taken for each other, perplexities averaged, sums taken for means.
+"""Nats, bits and base 10 taken for each other, and functions of the loss that are no perplexity.
 
 Each function gives the quantity from the mean, the sum and the count.
 """
 
 __all__ = [
-    "aux_scaled_by_world",
     "bits_reported_as_nats",
     "bits_without_ln2",
     "e_to_the_bits",
     "log10_as_natural",
-    "mean_of_perplexities",
-    "mean_of_text_perplexities",
     "misnamed_transform",
     "nll_as_perplexity",
-    "objective_perplexity",
     "perplexity_as_nll",
     "perplexity_halved",
     "product_underflow",
     "two_to_the_nats",
 ]
 
-from collections.abc import Iterable
 from math import inf, sqrt
 
 from refcalc.evidence import Batch, Records
-from refcalc.mistakes.arithmetic import add, exponential, rounded
+from refcalc.mistakes.arithmetic import exponential, rounded
 from refcalc.mistakes.kind import ALL, LOSSES, MEANS, PERPLEXITIES, DoesNotApply, entered
 from refcalc.mistakes.pipeline import Reduced, Run, rate, restated, witness
 from refcalc.units import LOG_2, LOG_10
@@ -123,45 +118,6 @@ def log10_as_natural(run: Run, reduced: Reduced) -> float:
 
 
 @entered(
-    "mean-of-perplexities",
-    "express",
-    "The perplexity is above the pooled one, far above where one batch is bad.",
-    hidden_if="all batches have equal means",
-    remedy="Average the losses over all targets, then take exp once.",
-    reports="magenta/magenta#239, facebookresearch/ParlAI#623, alexiglad/EBT#3",
-    quantities=("perplexity",),
-)
-def mean_of_perplexities(run: Run, reduced: Reduced) -> float:
-    """The perplexities of the batches, or of the texts where there are no batches, are averaged.
-
-    >>> witness(mean_of_perplexities, Records([[1.0], [3.0]]), "perplexity")
-    'right 7.389056099, wrong 11.40190938'
-    """
-    return _average_perplexity(reduced, run.groups)
-
-
-@entered(
-    "mean-of-text-perplexities",
-    "express",
-    "The perplexity is above the pooled one, far above where one text is bad.",
-    hidden_if="all texts have equal means",
-    remedy="Average the losses over all targets, then take exp once.",
-    reports="huggingface/evaluate perplexity metric",
-    needs=("groups",),
-    quantities=("perplexity",),
-)
-def mean_of_text_perplexities(run: Run, reduced: Reduced) -> float:
-    """The perplexities of the single texts are averaged.
-
-    >>> witness(mean_of_text_perplexities, Records([[1.0], [3.0], [2.0]], groups=[[0, 1], [2]]), "perplexity")
-    'right 7.389056099, wrong 10.06429162'
-    """
-    if all(len(group) == 1 for group in run.groups):
-        raise DoesNotApply("groups of several rows: mean-of-perplexities is the same number")
-    return _average_perplexity(reduced, [[b] for b in range(len(run.evidence.lengths))])
-
-
-@entered(
     "misnamed-transform",
     "express",
     "A perplexity below 10 for a model that is near chance.",
@@ -250,60 +206,3 @@ def product_underflow(run: Run, reduced: Reduced) -> float:
     """
     product = rounded(exponential(-reduced.total), run.dtype)
     return restated(run, reduced, lambda nats: nats if product else inf)
-
-
-@entered(
-    "objective-perplexity",
-    "express",
-    "The value of a perfect model is not 0 nats, its perplexity above 1.",
-    hidden_if="aux is 0",
-    remedy="Take the plain nll for every number that measures the model.",
-    reports="ysmiao/nvdm#8",
-    aliases=("objective-as-nll",),
-)
-def objective_perplexity(run: Run, reduced: Reduced) -> float:
-    """The full objective is reported: the nll with what a z-loss, a KL or another term adds to it.
-
-    >>> witness(objective_perplexity, Records([2.0] * 10, aux=0.5), "perplexity")
-    'right 7.389056099, wrong 12.18249396'
-    """
-    return _with_aux(run, reduced, 1.0)
-
-
-@entered(
-    "aux-scaled-by-world",
-    "express",
-    "The auxiliary term grows with the number of ranks.",
-    hidden_if="aux is 0, or there is one rank",
-    remedy="Scale back only what was divided by the global count.",
-    reports="huggingface/transformers#48706",
-    needs=("groups",),
-)
-def aux_scaled_by_world(run: Run, reduced: Reduced) -> float:
-    """The whole objective is multiplied by the number of ranks, the auxiliary term, a mean already, too.
-
-    >>> witness(aux_scaled_by_world, Records([[2.0], [2.0], [2.0], [2.0]], aux=0.05, groups=[[0], [1], [2], [3]]))
-    'right 2, wrong 2.2'
-    """
-    return _with_aux(run, reduced, float(len(run.groups)))
-
-
-# --- private ---------------------------------------------------------------------------------------------------------
-
-
-def _average_perplexity(reduced: Reduced, groups: Iterable[Iterable[int]]) -> float:
-    values = []
-    for rows in groups:
-        try:
-            values.append(exponential(reduced.part(rows).mean))
-        except DoesNotApply:  # a group without targets
-            continue
-    return add(values) / len(values)
-
-
-def _with_aux(run: Run, reduced: Reduced, factor: float) -> float:
-    if not run.evidence.aux:
-        raise DoesNotApply("aux")
-    more = factor * run.evidence.aux
-    n = reduced.n
-    return restated(run, reduced._replace(mean=reduced.mean + more, total=reduced.total + more * n), lambda nats: nats)
