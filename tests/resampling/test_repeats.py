@@ -63,6 +63,11 @@ class Student(unittest.TestCase):
             self.assertAlmostEqual(below, above, delta=1e-13)
             self.assertGreater(below, above)
 
+    def test_the_farthest_tails_are_0_and_never_below(self) -> None:
+        for t, v in ((30.0, 2000), (40.0, inf), (1e100, inf), (12.0, 1e9)):
+            self.assertTrue(0.0 <= t_tail(t, v) < 1e-30, (t, v))
+        assert_ulps(t_tail(1e150, 1), 2e-150 / pi, limit=1)
+
     def test_the_bound_has_the_tail_it_was_asked_for(self) -> None:
         for v in (1, 2, 3.7, 29, 399, 401, 10**6, inf):
             for c in ("0.1", "0.8", "0.95", "0.999"):
