@@ -2,7 +2,8 @@
 
 Every loss is computed in five steps, and each has its functions:
 
-    score    how improbable is one target?           token_nll, log_softmax, softmax, logsumexp, entropy
+    score    how improbable is one target?           token_nll, log_softmax, softmax, logsumexp, entropy,
+                                                     kl_divergence
     align    which row predicts which token?         shift, shift_labels, windows
     select   which targets count?                    mask_padding, mask_prompt, mask_document_starts, pad
     reduce   which sum is divided by which count?    cross_entropy, causal_lm_loss, masked_mean, Tally, ExactSum
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from refcalc.baselines.unigram import SmoothedUnigram, UniformBaseline
     from refcalc.closeness import Comparison, assert_close, compare
     from refcalc.diagnosis import Diagnosis, diagnose
+    from refcalc.divergence import kl_divergence
     from refcalc.evidence import Batch, Records
     from refcalc.mistakes import MISTAKES
     from refcalc.probes import probe
@@ -89,6 +91,7 @@ __all__ = [
     "diagnose",
     "entropy",
     "exact",
+    "kl_divergence",
     "log10_to_nats",
     "log_softmax",
     "logsumexp",
@@ -136,6 +139,7 @@ _LOADED_ON_USE = {
     "compressed_bits": "refcalc.baselines.compression",
     "diagnose": "refcalc.diagnosis",
     "exact": "refcalc.exact",
+    "kl_divergence": "refcalc.divergence",
     "materiality": "refcalc.resampling",
     "open_array": "refcalc.arrays",
     "paired_bootstrap": "refcalc.resampling",

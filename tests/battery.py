@@ -51,6 +51,8 @@ def sequences(tier: Any) -> Iterator[Argument]:
     for name in ("logsumexp", "softmax", "log_softmax", "entropy"):
         yield from one(name, "logits", "scores", [0, 1, 2], lambda f, v: f(v))
     yield from one("token_nll", "logits", "scores", [0, 1, 2], lambda f, v: f(v, 1))
+    yield from one("kl_divergence", "p_logits", "scores", [0, 1, 2], lambda f, v: f(v, [0.0, 1.0, 0.5]))
+    yield from one("kl_divergence", "q_logits", "scores", [0, 1, 2], lambda f, v: f([0.0, 1.0, 0.5], v))
     yield from one("shift", "tokens", "wholes", [0, 1, 2], lambda f, v: f(ROWS, v))
     yield from one("shift_labels", "labels", "wholes", [0, 1, 2], lambda f, v: f(v))
     yield from one("mask_padding", "labels", "wholes", [0, 1], lambda f, v: f(v, [0, 1]))

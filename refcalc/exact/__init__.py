@@ -12,22 +12,25 @@ and states a bound for its error; here there is none, nothing to choose and noth
 "The numbers given" are taken at their word: float16, bfloat16 and float32 are exactly doubles, and whatever is not
 exactly a double (a Decimal of 0.1, a whole number above 2**53 that has no double) is refused.  0.0 has no sign.
 
-A composed quantity is rounded once, at the end.  `batch_nll` and `SmoothedUnigram.score` return an `Nll`, a value that
-was never rounded: it adds, it divides, it pickles, and it goes into `perplexity`, `bits_per_byte` and the others.
+A composed quantity is rounded once, at the end.  `batch_nll` returns an `Nll`, a value that was never rounded: it adds,
+it divides, it pickles, and it goes into `perplexity`, `bits_per_byte` and the others, or into a `Tally`.
 
     >>> shards = [exact.batch_nll([[0.0, 1.0]], [1]), exact.batch_nll([[2.0, 0.5], [0.0, 0.0]], [0, 1])]
     >>> total = sum(shards)
     >>> exact.bits_per_byte(total, 3) == exact.bits_per_byte(shards[1] + shards[0], 3)
     True
 
+Where 2**14 bits do not decide a last bit, which takes a row made for it, ArithmeticError says so; `limit_bits` raises
+that limit.
+
 How it is done (each module says why it may be done so):
 
-    softmax, loss, units, unigram   the public functions
+    softmax, divergence, loss, units, unigram   the public functions
     value         the unrounded value, and what is known about when it is rational
     _row          one row relative to its largest logit, enclosed as tightly as asked for
     _kernel       the sum of e**x over many classes: with libm's exp (checked once, trusted to 16 ulp), with tables,
                   with whole numbers
-    _rounding     from an enclosure to a double: open ends, levels of work, the limit of 2**14 bits
+    _rounding     from an enclosure to a double: open ends, levels of work, the limit of bits
     _integer      exp and log on whole numbers at any number of bits
     _independent  logarithms of whole numbers, written so that what is rational shows
     _scored       the coefficients of a cross-entropy
@@ -53,6 +56,8 @@ __all__ = [
     "cross_entropy",
     "cross_entropy_gradient",
     "entropy",
+    "kl_divergence",
+    "limit_bits",
     "log10_to_nats",
     "log_softmax",
     "logsumexp",
@@ -66,7 +71,8 @@ __all__ = [
     "word_perplexity",
 ]
 
-from refcalc.exact._rounding import LIMIT_BITS
+from refcalc.exact._rounding import LIMIT_BITS, limit_bits
+from refcalc.exact.divergence import kl_divergence
 from refcalc.exact.loss import batch_nll, causal_lm_loss, cross_entropy, cross_entropy_gradient
 from refcalc.exact.softmax import entropy, log_softmax, logsumexp, softmax, token_nll
 from refcalc.exact.unigram import SmoothedUnigram

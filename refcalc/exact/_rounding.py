@@ -14,9 +14,11 @@ Two things can make that go on for ever, and both are everyday input here:
   are therefore open and their rational part is exact: (1e16 + 1, 1e16 + 1 + 2**-1200) says all there is to know.
 """
 
-__all__ = ["LIMIT_BITS", "Enclosure", "affine", "nearest", "round_open", "rounded", "working_bits"]
+__all__ = ["LIMIT_BITS", "Enclosure", "affine", "limit_bits", "nearest", "round_open", "rounded", "working_bits"]
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
 from math import inf, nextafter
 
@@ -24,8 +26,30 @@ from refcalc import _check
 
 Enclosure = tuple[int, int, int]
 
-LIMIT_BITS = 1 << 14  # the last precision tried
+LIMIT_BITS = 1 << 14  # the last precision tried, where limit_bits does not say otherwise
 FIRST_LEVEL = 0  # tests raise it to force a tier
+
+_limit = ContextVar("refcalc.exact.limit_bits", default=LIMIT_BITS)
+
+
+@contextmanager
+def limit_bits(bits: int) -> Iterator[None]:
+    """Let the exact tier spend up to this many bits on a result, within the block and its thread or task only.
+
+    bits: at least 128; only 256, 512, 1024, ... are tried.  Doubling them costs about four times the time.
+
+    >>> from refcalc import exact
+    >>> with exact.limit_bits(2**16):
+    ...     exact.token_nll([0.0, 0.0], 1)
+    0.6931471805599453
+
+    Raises ValueError for fewer bits than 128; TypeError for what is no whole number.
+    """
+    token = _limit.set(_check.count("limit_bits", "bits", bits, least=128))
+    try:
+        yield
+    finally:
+        _limit.reset(token)
 
 
 def working_bits(level: int) -> int:
@@ -36,17 +60,17 @@ def working_bits(level: int) -> int:
 def rounded(function: str, enclose: Callable[[int], Enclosure], start: int = 0) -> float:
     """Return the double nearest to the irrational number that enclose(level) encloses, from level start on.
 
-    Raises ArithmeticError where LIMIT_BITS bits do not decide.
+    Raises ArithmeticError where LIMIT_BITS bits, or those of `limit_bits`, do not decide.
     """
     _check.no_flush(function)
     level = max(start, FIRST_LEVEL)
     while (result := round_open(*enclose(level))) is None:
         level += 1
         bits = working_bits(level)
-        if bits > LIMIT_BITS:
+        if bits > _limit.get():
             raise ArithmeticError(
-                f"{function}: the last bit must be decided within {LIMIT_BITS} bits, got no decision from "
-                f"{working_bits(level - 1)}, and {bits} would be next"
+                f"{function}: the last bit must be decided within {_limit.get()} bits (exact.limit_bits raises that), "
+                f"got no decision from {working_bits(level - 1)}, and {bits} would be next"
             )
     return result
 

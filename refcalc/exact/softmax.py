@@ -9,6 +9,7 @@ widening ends; only for `entropy` that rests on a conjecture.
 
 __all__ = ["entropy", "log_softmax", "logsumexp", "softmax", "token_nll"]
 
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import partial
 from math import fsum, inf, nextafter
@@ -149,14 +150,36 @@ def entropy(logits: Logits) -> float:
     if row.ties:
         return Nll(ZERO, {row.ties: ONE}).nats("entropy")
 
+    drops = [Fraction(row.m) - Fraction(x) if x > -inf else ZERO for x in row.xs]
+
     def enclose(level: int) -> Enclosure:
         lo, hi, d = row.log1p_tail(level)
-        bottom, top, unit = _spread(row, level)
+        bottom, top, unit = weighted_tail(row, drops, level)
         share_lo, share_hi, share_unit = row.share(level)
         both = unit * share_unit
         return lo * both + bottom * share_lo * d, hi * both + top * share_hi * d, d * both
 
     return rounded("entropy", enclose, start=2)
+
+
+def weighted_tail(row: Row, factors: Iterable[Fraction], level: int) -> Enclosure:
+    """Return an enclosure of the sum over j of f[j] e**(z[j] - m), for a row that is not tied.
+
+    factors: f[j] of any sign, below 2**1026, and 0 where z[j] is m or -inf.
+    """
+    bits = working_bits(level) + len(row.xs).bit_length() + 8
+    terms = [(f, *_kernel.power(x, row.m, bits)) for f, x in zip(factors, row.xs, strict=True) if f]
+    q = bits + 64 - max((k for _, _, k in terms), default=0)
+    low = high = 0
+    for f, n, k in terms:
+        if n:  # n is within 4 units of the truth; the shift and the division round down, so 2 more for the upper end
+            ends = (n - 4) * f.numerator, (n + 4) * f.numerator
+            low += _scaled(min(ends), q - bits + k) // f.denominator
+            high += _scaled(max(ends), q - bits + k) // f.denominator + 2
+        else:  # e**(z - m) < 2**k with k = -(8 bits + 2400)
+            dust = 1 << max(0, q + k + 1026)
+            low, high = (low, high + dust) if f > 0 else (low - dust, high)
+    return low, high + 1, 1 << q
 
 
 def log1p_tail_in_doubles(row: Row) -> tuple[float, float, float] | None:
@@ -184,23 +207,6 @@ def _drop_nll(function: str, row: Row, x: float) -> float:
         return drop + lo * unit, drop + hi * unit, d * unit
 
     return rounded(function, enclose)
-
-
-def _spread(row: Row, level: int) -> Enclosure:
-    """Return an enclosure of the sum over j != k of d[j] e**-d[j], d[j] = m - z[j], for a row that is not tied."""
-    bits = working_bits(level) + len(row.xs).bit_length() + 8
-    m = Fraction(row.m)
-    terms = [(m - Fraction(x), *_kernel.power(x, row.m, bits)) for x in row.xs if -inf < x < row.m]
-    q = bits + 64 - max((k for _, _, k in terms), default=0)
-    low = high = 0
-    for drop, n, k in terms:
-        shift = q - bits + k
-        if n:  # n is within 4 units of the truth
-            low += _scaled((n - 4) * drop.numerator, shift) // drop.denominator
-            high += _scaled((n + 4) * drop.numerator, shift) // drop.denominator + 2
-        else:  # e**-d < 2**k with k = -(8 bits + 2400), and d < 2**1025
-            high += 1 << max(0, q + k + 1025)
-    return low, high + 1, 1 << q
 
 
 def _scaled(n: int, shift: int) -> int:

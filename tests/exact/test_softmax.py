@@ -6,10 +6,9 @@ from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cache
 from math import inf, nan, nextafter
-from unittest import mock
+from threading import Thread
 
 from refcalc import exact
-from refcalc.exact import _rounding
 from tests.exact import judge
 
 
@@ -109,11 +108,35 @@ class HardCases(unittest.TestCase):
     def test_beyond_the_limit_is_refused_and_not_guessed(self):
         xs, _ = hard(24)
         message = (
-            "token_nll: the last bit must be decided within 512 bits, got no decision from 512, and 1024 would be next"
+            "token_nll: the last bit must be decided within 512 bits (exact.limit_bits raises that), "
+            "got no decision from 512, and 1024 would be next"
         )
-        with mock.patch.object(_rounding, "LIMIT_BITS", 512), self.assertRaises(ArithmeticError) as caught:
+        with exact.limit_bits(512), self.assertRaises(ArithmeticError) as caught:
             exact.token_nll(xs, 0)
         self.assertEqual(str(caught.exception), message)
+
+    def test_the_limit_is_that_of_the_innermost_block_and_of_its_own_thread(self):
+        xs, f = hard(24)
+        found = []
+        with exact.limit_bits(512):
+            with exact.limit_bits(4096):
+                self.assertEqual(exact.token_nll(xs, 0), f)
+            with self.assertRaises(ArithmeticError):
+                exact.token_nll(xs, 0)
+            thread = Thread(target=lambda: found.append(exact.token_nll(xs, 0)))
+            thread.start()
+            thread.join()
+        self.assertEqual(found, [f])
+        self.assertEqual(exact.token_nll(xs, 0), f)
+
+    def test_a_limit_is_a_whole_number_of_bits(self):
+        for bits, kind, message in [
+            (127, ValueError, "limit_bits: bits must be at least 128, got 127"),
+            (512.0, TypeError, "limit_bits: bits must be a whole number, got 512.0"),
+        ]:
+            with self.assertRaises(kind) as caught, exact.limit_bits(bits):
+                pass
+            self.assertEqual(str(caught.exception), message)
 
 
 class Refusals(unittest.TestCase):

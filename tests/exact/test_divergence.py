@@ -1,0 +1,96 @@
+"""kl_divergence, correctly rounded: judged by decimal at 400 digits, which shares no step with it."""
+
+import unittest
+from collections.abc import Callable
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
+from math import inf, nan, nextafter
+from random import Random
+
+from refcalc import exact
+from tests.exact import judge
+
+DEEP = Context(prec=400, Emax=MAX_EMAX, Emin=MIN_EMIN)
+
+
+def kl(xs: list[float], ys: list[float]) -> Callable[[Decimal], bool]:
+    """log(sum exp y / sum exp x) - sum p (y - x).  The digits bear the cancellation down to the least doubles."""
+    with localcontext(DEEP):
+        masses = [Decimal(x).exp() for x in xs]
+        total = sum(masses)
+        mean = sum(a * (Decimal(y) - Decimal(x)) for a, x, y in zip(masses, xs, ys, strict=True) if a) / total
+        truth = (sum(Decimal(y).exp() for y in ys) / total).ln() - mean
+    return lambda h: h < truth
+
+
+def pairs(count: int) -> list[tuple[list[float], list[float]]]:
+    """Return pairs of rows: strangers, neighbours down to the last bit, shifted, masked."""
+    result = []
+    for i, xs in enumerate(judge.rows(count, seed=11)):
+        u = Random(i).random
+        near = 10.0 ** -[0, 3, 8, 14][i % 4]
+        ys = [x + near * (u() - 0.5) + [0.0, 100.0][i % 2] for x in xs]
+        if i % 6 == 5:
+            ys = xs[::-1]
+        if i % 5 == 4 and len(xs) > 2:
+            xs[1], ys[2] = -inf, ys[2] - 500.0
+        result.append((xs, ys))
+    return result
+
+
+class Nearest(unittest.TestCase):
+    def test_each_result_lies_between_its_half_way_points(self) -> None:
+        for i, (xs, ys) in enumerate(pairs(36)):
+            with self.subTest(i=i, xs=xs, ys=ys):
+                self.assertTrue(judge.is_nearest(exact.kl_divergence(xs, ys), kl(xs, ys)))
+
+    def test_rows_one_bit_apart_are_apart(self) -> None:
+        for xs, ys in [
+            ([0.0, 1.0], [0.0, nextafter(1.0, inf)]),
+            ([0.0, 0.0], [0.0, 1e-150]),
+            ([0.0, 0.0], [0.0, 1e-162]),
+            ([0.0, -700.0], [0.0, -700.0000000000001]),
+        ]:
+            with self.subTest(xs=xs, ys=ys):
+                self.assertTrue(judge.is_nearest(exact.kl_divergence(xs, ys), kl(xs, ys)))
+
+    def test_a_constant_shift_is_exactly_nothing(self) -> None:
+        for xs, shift in [([0.0, 1.0, 5.0], 0.5), ([1e16, 2e16], 2e15), ([0.0, -inf, 2.0], -8.0), ([3.0, 3.0], 0.1)]:
+            got = exact.kl_divergence(xs, [x + shift for x in xs])
+            self.assertEqual(got.hex(), "0x0.0p+0", (xs, shift))
+
+    def test_a_uniform_p_is_a_matter_of_whole_numbers_and_logarithms(self) -> None:
+        eight, two = [0.0] * 8, [0.0, 0.0] + [-inf] * 6
+        self.assertEqual(exact.kl_divergence(two, eight), exact.uniform_nll(4))
+        self.assertEqual(exact.kl_divergence([7.0, -inf], [1.0, 2.0]), exact.token_nll([1.0, 2.0], 0))
+        # 1e16 + 1 is half-way between two doubles, and the dust goes up, too far below for any number of bits.
+        self.assertEqual(exact.kl_divergence([0.0, -inf], [-1.0, 1e16]), 1e16 + 2.0)
+
+    def test_half_way_and_dust(self) -> None:
+        # -log q[0] is 2**53 + 1, half-way; what p leaves to the other classes weighs them down or up.
+        self.assertEqual(exact.kl_divergence([0.0, -900.0], [-1.0, 2.0**53]), 2.0**53)
+        self.assertEqual(exact.kl_divergence([0.0, -5000.0, -900.0], [-1.0, 2.0**53, -(2.0**60)]), 2.0**53 + 2.0)
+
+    def test_what_p_has_and_q_has_not_is_infinite(self) -> None:
+        self.assertEqual(exact.kl_divergence([0.0, -2000.0], [0.0, -inf]), inf)
+        self.assertEqual(exact.kl_divergence([0.0, 0.0, -inf], [0.0, -inf, 0.0]), inf)
+
+    def test_beyond_the_doubles_and_below_them(self) -> None:
+        self.assertEqual(exact.kl_divergence([0.0, 0.0], [1.7e308, -1.7e308]), 1.7e308)
+        self.assertEqual(exact.kl_divergence([-1.7e308, 1.7e308], [1.7e308, -1.7e308]), inf)
+        self.assertEqual(exact.kl_divergence([0.0, 0.0], [0.0, 1e-200]), 0.0)
+
+
+class Refusals(unittest.TestCase):
+    def test_each_names_the_row(self) -> None:
+        for p, q, message in [
+            ([], [], "p_logits must hold at least one score, got 0"),
+            ([0.0], [], "q_logits must hold at least one score, got 0"),
+            ([0.0], [0.0, 1.0], "q_logits must be as long as p_logits (1), got 2"),
+            ([nan], [0.0], "p_logits[0] must be finite or -inf, got nan"),
+            ([0.0], [inf], "q_logits[0] must be finite or -inf, got inf"),
+            ([0.0], [-inf], "q_logits must hold a score above -inf, got [-inf]"),
+            ([0.0], [Decimal("0.1")], "q_logits[0] must be exactly a double, got Decimal('0.1')"),
+        ]:
+            with self.subTest(message=message), self.assertRaises(ValueError) as caught:
+                exact.kl_divergence(p, q)
+            self.assertEqual(str(caught.exception), f"kl_divergence: {message}")
