@@ -7,6 +7,7 @@ standard output once they are complete; what is refused is one line on the stand
 __all__ = ["main"]
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -27,7 +28,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (OSError, ValueError, TypeError, ArithmeticError) as refusal:
         print(f"refcalc: {_one_line(refusal)}", file=sys.stderr)
         return 2
-    print(output)
+    try:
+        print(output, flush=True)
+    except BrokenPipeError:  # whoever read the output (`head`) has had enough; Python must not try again at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return int(status)
 
 

@@ -4,7 +4,10 @@ import contextlib
 import io
 import json
 import math
+import os
 import struct
+import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -218,6 +221,17 @@ class Usage(unittest.TestCase):
                 with self.assertRaises(SystemExit) as exit_:
                     main(arguments)
                 self.assertEqual(exit_.exception.code, status)
+
+
+class Pipes(LossCase):
+    def test_a_reader_that_has_had_enough_is_no_error(self) -> None:
+        Path(self.path).write_text(json.dumps(BATCH), encoding="utf-8")
+        reader, writer = os.pipe()
+        os.close(reader)  # nobody will read
+        command = [sys.executable, "-W", "error", "-m", "refcalc", "loss", self.path]
+        with os.fdopen(writer, "wb") as out:
+            run = subprocess.run(command, stdout=out, stderr=subprocess.PIPE, check=False)
+        self.assertEqual((run.returncode, run.stderr), (0, b""))
 
 
 if __name__ == "__main__":
