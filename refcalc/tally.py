@@ -3,7 +3,7 @@
 __all__ = ["Tally"]
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol
 
 from refcalc import _check, units
 from refcalc.exact_sum import ExactSum
@@ -11,10 +11,21 @@ from refcalc.exact_sum import ExactSum
 COUNTS = ("n_targets", "n_bytes", "n_chars", "n_words", "n_documents")
 
 
+class Unrounded(Protocol):
+    """What a tally needs of an nll that was not rounded, such as exact.Nll: exp gives e**value in a function's name."""
+
+    def __add__(self, other: Any) -> Any: ...
+    def __truediv__(self, divisor: Any) -> Any: ...
+    def __float__(self) -> float: ...
+    def exp(self, function: str) -> float: ...
+    def over_log(self, function: str, base: int) -> float: ...
+
+
 class Tally:
     """An nll sum and the counts of what it covers; `+` merges, and every metric is a property.
 
-    nll_sum: nats, a number in [0, inf] or an ExactSum.
+    nll_sum: nats, a number in [0, inf] or an ExactSum; or an nll that was not rounded, exact.batch_nll(...), of which
+        every metric is correctly rounded.
     n_targets: the scored targets.
     n_bytes, n_chars, n_words: the text of those targets, or None where it was not counted.
     n_documents: how many documents are in it (1 by default; 0 for the empty Tally()).
@@ -30,12 +41,15 @@ class Tally:
     Traceback (most recent call last):
     ValueError: Tally: n_bytes must be counted in both tallies or in neither, got 3 and None
 
-    Accuracy: sums and counts are exact, mean_nll is correctly rounded, the other metrics are those of refcalc.units.
+    A sum that was rounded nowhere and a sum of rounded numbers do not merge: the total would be neither.
+
+    Accuracy: sums and counts are exact, mean_nll is correctly rounded, the other metrics are those of refcalc.units; of
+    an nll that was not rounded, all are correctly rounded.
     """
 
     __slots__ = ("n_bytes", "n_chars", "n_documents", "n_targets", "n_words", "nll_sum")
 
-    nll_sum: ExactSum
+    nll_sum: ExactSum | Unrounded
     n_targets: int
     n_bytes: int | None
     n_chars: int | None
@@ -44,7 +58,7 @@ class Tally:
 
     def __init__(
         self,
-        nll_sum: ExactSum | float = 0.0,
+        nll_sum: ExactSum | Unrounded | float = 0.0,
         n_targets: int = 0,
         *,
         n_bytes: int | None = None,
@@ -52,11 +66,7 @@ class Tally:
         n_words: int | None = None,
         n_documents: int | None = None,
     ) -> None:
-        if not isinstance(nll_sum, ExactSum):
-            _check.not_nan("Tally", "nll_sum", nll_sum)
-        total = ExactSum((nll_sum,))
-        if float(total) < 0.0:
-            _check.refuse("Tally", "nll_sum", "not be negative (an nll is minus a log-probability)", float(total))
+        total = nll_sum if hasattr(nll_sum, "over_log") else _summed(nll_sum)
         n_targets = _check.count("Tally", "n_targets", n_targets)
         if not n_targets and float(total):
             _check.refuse("Tally", "n_targets", "be at least 1 where nll_sum is not 0", n_targets)
@@ -99,8 +109,12 @@ class Tally:
             return other
         if other == Tally():
             return self
+        ours, theirs = self.nll_sum, other.nll_sum
+        if isinstance(ours, ExactSum) != isinstance(theirs, ExactSum):
+            got = f"{type(ours).__name__} and {type(theirs).__name__}"
+            raise ValueError(f"Tally: nll_sum must be rounded, with float(), in both tallies or in neither, got {got}")
         return Tally(
-            self.nll_sum + other.nll_sum,
+            ours + theirs,  # type: ignore[operator]
             self.n_targets + other.n_targets,
             n_bytes=_merged("n_bytes", self.n_bytes, other.n_bytes),
             n_chars=_merged("n_chars", self.n_chars, other.n_chars),
@@ -113,10 +127,10 @@ class Tally:
         return self if other == 0 and not isinstance(other, Tally) else NotImplemented
 
     def __eq__(self, other: object) -> bool:
-        return self.to_dict() == other.to_dict() if isinstance(other, Tally) else NotImplemented
+        return self._parts() == other._parts() if isinstance(other, Tally) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(tuple(self.to_dict().values()))
+        return hash(self._parts())
 
     def __repr__(self) -> str:
         given = {name: getattr(self, name) for name in ("n_bytes", "n_chars", "n_words", "n_documents")}
@@ -124,10 +138,15 @@ class Tally:
         return f"Tally({float(self.nll_sum)!r}, {self.n_targets}{counts})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Tally.from_dict, (self.to_dict(),)
+        return _restored, self._parts()
 
     def to_dict(self) -> dict[str, str | int | None]:
-        """Return the tally as JSON can hold it, without losing a bit: the sum as ExactSum.to_hex writes it."""
+        """Return the tally as JSON can hold it, without losing a bit: the sum as ExactSum.to_hex writes it.
+
+        Raises ValueError for an nll that was not rounded: it needs all of its rows, and pickles.
+        """
+        if not isinstance(self.nll_sum, ExactSum):
+            _check.refuse("Tally.to_dict", "nll_sum", "be rounded, with float() (or be pickled as it is)", self.nll_sum)
         counts: dict[str, Any] = {name: getattr(self, name) for name in COUNTS}
         return {"nll_sum": self.nll_sum.to_hex(), **counts}
 
@@ -152,37 +171,50 @@ class Tally:
     @property
     def mean_nll(self) -> float:
         """nll_sum / n_targets, in nats per target; correctly rounded."""
-        return self.nll_sum / self._count("mean_nll", "n_targets")
+        return float(self.nll_sum / self._count("mean_nll", "n_targets"))
 
     @property
     def perplexity(self) -> float:
         """exp(mean_nll)."""
-        return units.perplexity(self.mean_nll)
+        return self._express("perplexity", "n_targets")
 
     @property
     def bits_per_token(self) -> float:
         """mean_nll / log 2."""
-        return units.bits_per_token(self.mean_nll)
+        return self._express("bits_per_token", "n_targets")
 
     @property
     def bits_per_byte(self) -> float:
         """nll_sum / (n_bytes log 2)."""
-        return units.bits_per_byte(float(self.nll_sum), self._count("bits_per_byte", "n_bytes"))
+        return self._express("bits_per_byte", "n_bytes")
 
     @property
     def bits_per_char(self) -> float:
         """nll_sum / (n_chars log 2)."""
-        return units.bits_per_char(float(self.nll_sum), self._count("bits_per_char", "n_chars"))
+        return self._express("bits_per_char", "n_chars")
 
     @property
     def byte_perplexity(self) -> float:
         """exp(nll_sum / n_bytes)."""
-        return units.byte_perplexity(float(self.nll_sum), self._count("byte_perplexity", "n_bytes"))
+        return self._express("byte_perplexity", "n_bytes")
 
     @property
     def word_perplexity(self) -> float:
         """exp(nll_sum / n_words)."""
-        return units.word_perplexity(float(self.nll_sum), self._count("word_perplexity", "n_words"))
+        return self._express("word_perplexity", "n_words")
+
+    def _express(self, metric: str, name: str) -> float:
+        """Return a metric over one of the counts, as refcalc.units has it or else correctly rounded."""
+        n = self._count("mean_nll" if name == "n_targets" else metric, name)
+        if isinstance(self.nll_sum, ExactSum):
+            of = getattr(units, metric)
+            return float(of(self.mean_nll) if name == "n_targets" else of(float(self.nll_sum), n))
+        mean: Unrounded = self.nll_sum / n
+        function = f"Tally.{metric}"
+        return mean.exp(function) if metric.endswith("perplexity") else mean.over_log(function, 2)
+
+    def _parts(self) -> tuple[Any, ...]:
+        return self.nll_sum, *(getattr(self, name) for name in COUNTS)
 
     def _count(self, metric: str, name: str) -> int:
         """Return the denominator of a metric, refused where it was not counted or is 0."""
@@ -190,6 +222,21 @@ class Tally:
         if not count:
             _check.refuse(f"Tally.{metric}", name, "be counted and at least 1", count)
         return count
+
+
+def _summed(nll_sum: ExactSum | float) -> ExactSum:
+    """Return an nll as an ExactSum, having refused what is no nll."""
+    if not isinstance(nll_sum, ExactSum):
+        _check.not_nan("Tally", "nll_sum", nll_sum)
+    total = ExactSum((nll_sum,))
+    if float(total) < 0.0:
+        _check.refuse("Tally", "nll_sum", "not be negative (an nll is minus a log-probability)", float(total))
+    return total
+
+
+def _restored(nll_sum: ExactSum | Unrounded, *counts: Any) -> Tally:
+    """Return the tally of the parts that were pickled."""
+    return Tally(nll_sum, **dict(zip(COUNTS, counts, strict=True)))
 
 
 def _merged(name: str, ours: int | None, theirs: int | None) -> int | None:

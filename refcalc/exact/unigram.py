@@ -10,18 +10,18 @@ from refcalc import _check
 from refcalc.baselines import unigram
 from refcalc.baselines.unigram import Token
 from refcalc.exact.value import Nll
+from refcalc.tally import Tally
 
 
 class SmoothedUnigram(unigram.SmoothedUnigram):
-    """refcalc.SmoothedUnigram, whose nll is the double nearest to -log p(t) and whose score is an Nll.
+    """refcalc.SmoothedUnigram, whose nll is the double nearest to -log p(t) and whose scores are not rounded.
 
         p(t)  =  (n(t) + alpha) / (N + alpha V)
 
     >>> model = SmoothedUnigram.fit("aaab", "ab", alpha=0)
     >>> model.probability("a"), model.nll("b")
     (0.75, 1.3862943611198906)
-    >>> from refcalc.exact import bits_per_token
-    >>> bits_per_token(model.score("bbb") / 3)             # exactly 2: p(b) = 1/4
+    >>> model.score("bbb").bits_per_token                  # exactly 2: p(b) = 1/4
     2.0
 
     Raises what refcalc.SmoothedUnigram raises, and ValueError for an alpha that is neither a double nor a Fraction.
@@ -42,11 +42,12 @@ class SmoothedUnigram(unigram.SmoothedUnigram):
         """Return the double nearest to -log p(token), in nats; inf where p is 0."""
         return Nll.of_probability(self._share("token", token)).nats("SmoothedUnigram")
 
-    def score(self, tokens: Iterable[Token]) -> Nll:  # type: ignore[override]
-        """Return the nll of tokens as targets, not rounded: to merge, divide and express."""
+    def score(self, tokens: Iterable[Token]) -> Tally:
+        """Return the Tally of tokens as the targets of one document; its nll_sum is not rounded."""
         nlls: dict[Token, Nll] = {}
         targets = list(tokens)
         for i, token in enumerate(targets):
             if token not in nlls:
                 nlls[token] = Nll.of_probability(self._share(f"tokens[{i}]", token))
-        return Nll.total(nlls[token].scaled(Fraction(n)) for token, n in Counter(targets).items())
+        total = Nll.total(nlls[token].scaled(Fraction(n)) for token, n in Counter(targets).items())
+        return Tally(total, len(targets), n_documents=1)

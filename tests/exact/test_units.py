@@ -96,16 +96,17 @@ class Unigram(unittest.TestCase):
 
     def test_scores_are_not_rounded_and_merge(self):
         model = exact.SmoothedUnigram.fit("aab", "abc", alpha=1.0)
-        score = model.score("abc") + model.score("a")
-        self.assertEqual(score, model.score("aabc"))
-        self.assertEqual(exact.word_perplexity(score, 1), 2.0 * 3.0 * 6.0 * 2.0)
-        self.assertEqual(float(exact.SmoothedUnigram.fit("ab", "ab", alpha=0).score("ab")), exact.uniform_nll(4))
+        score, whole = model.score("abc") + model.score("a"), model.score("aabc")
+        self.assertEqual((score.nll_sum, score.n_targets, score.n_documents), (whole.nll_sum, 4, 2))
+        self.assertEqual(exact.word_perplexity(score.nll_sum, 1), 2.0 * 3.0 * 6.0 * 2.0)
+        total = exact.SmoothedUnigram.fit("ab", "ab", alpha=0).score("ab").nll_sum
+        self.assertEqual(float(total), exact.uniform_nll(4))
 
     def test_certainty_and_impossibility(self):
         model = exact.SmoothedUnigram.fit("aaa", "ab", alpha=0)
         self.assertEqual((model.nll("a"), model.nll("b")), (0.0, inf))
-        self.assertEqual(float(model.score("aab")), inf)
-        self.assertEqual(float(model.score("")), 0.0)
+        self.assertEqual(model.score("aab").mean_nll, inf)
+        self.assertEqual(float(model.score("").nll_sum), 0.0)
 
     def test_an_alpha_that_is_no_double_is_refused(self):
         with self.assertRaises(ValueError) as caught:
