@@ -68,6 +68,7 @@ def _report(options: argparse.Namespace) -> dict[str, Any]:
         "per": options.per,
         "documents": len(documents),
         "left_out": left_out,
+        "grouped": options.groups,
         **_fields(result),
         "delta_method": {"standard_error": delta.standard_error, "low": delta.low, "high": delta.high},
     }
@@ -124,11 +125,12 @@ def _progress() -> Callable[[int, int], object] | None:
 def _table(report: dict[str, Any]) -> str:
     per, share = NAMES[report["per"]], f"{100 * report['confidence']:g} %"
     left_out = f"; {report['left_out']} without a target left out" if report["left_out"] else ""
+    grouped = f" in {report['resampled']:,} groups" if report["grouped"] else ""
     drawn = "every resample" if report["seed"] is None else f"{report['draws']:,} draws, seed {report['seed']}"
     lines = [
         report["file"],
         "",
-        f"documents       {report['documents']:,}{left_out}",
+        f"documents       {report['documents']:,}{grouped}{left_out}",
         f"drawn           {drawn}, {report['method']}, {report['interval']} interval",
         f"standard error  {report['standard_error']:.4g} nats; {report['delta_method']['standard_error']:.4g} by the "
         "delta method",
@@ -141,7 +143,7 @@ def _table(report: dict[str, Any]) -> str:
         against = report["against"]
         lines += ["", f"against {against['file']}: {against['observed']:.6g} nats per {per}"]
         lines.append(_row("difference", against["difference"]))
-        lines.append(f"lower than it in {100 * against['ours_lower']:.4g} % of the resamples")
+        lines.append(f"the first is the lower in {100 * against['ours_lower']:.4g} % of the resamples")
         lines.append(_verdict(against["difference"]))
     lines += [f"warning: {words}" for words in report["warnings"]]
     return "\n".join(lines)

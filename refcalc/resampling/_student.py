@@ -46,7 +46,7 @@ def t_bound(confidence: Decimal, degrees: float) -> float:
     >>> t_bound(Decimal("0.95"), 2), t_bound(Decimal("0.95"), inf)
     (4.302652729749464, 1.9599639845400543)
 
-    Accuracy: correctly rounded, as t_tail is.  Source: Newton's method on the tail, which is convex: from below it never overshoots.
+    Accuracy: correctly rounded, as t_tail is; the method is Newton's, from below, where a convex tail never overshoots.
     """
     with localcontext(WIDE):
         v, tail = Decimal(degrees), 1 - confidence

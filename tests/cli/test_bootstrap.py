@@ -71,6 +71,8 @@ class Documents(CommandCase):
         pairs = [(float(t.nll_sum), t.n_bytes) for t in tallies]
         want = bootstrap(pairs, draws=50, groups=[i % 4 for i in range(9)])
         self.assertEqual((report["low"], report["high"], report["resampled"]), (want.low, want.high, 4))
+        _, out, _ = self.run_on("bootstrap", str(self.folder / "t.jsonl"), "--groups", "--draws", "9")
+        self.assertIn("\ndocuments       9 in 4 groups\n", out)
         self.assertAlmostEqual(report["bits"]["low"], want.low / math.log(2), delta=1e-15)
 
     def test_documents_without_a_target_are_left_out_and_counted(self) -> None:

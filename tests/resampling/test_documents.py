@@ -82,6 +82,10 @@ class Exact(unittest.TestCase):
             mean = Fraction(sum(rounded), size)
             assert_root(self, result.standard_error, sum((r - mean) * (r - mean) for r in rounded) / size)
 
+    def test_a_quantile_that_is_reached_exactly_is_taken(self) -> None:
+        result = bootstrap([(1, 1), (3, 1)], method="exact", confidence=0.5)  # 1, 2, 2 and 3 are equally likely
+        self.assertEqual((result.low, result.high), (1.0, 2.0))
+
     def test_the_standard_errors_of_the_catalogue_of_mistakes(self) -> None:
         # Drawing all without replacement gives 0; drawing tokens as if independent gives 0.35 where it is 0.71.
         self.assertEqual(bootstrap([(x, 1) for x in (1, 2, 3, 4)], method="exact").standard_error, 0.5590169943749475)
@@ -239,6 +243,10 @@ class Paired(unittest.TestCase):
     def test_the_share_of_resamples_in_which_ours_is_lower(self) -> None:
         # -1, 0 or 1 with probabilities 1/4, 1/2, 1/4
         self.assertEqual(paired_bootstrap([(1, 1), (2, 1)], [(2, 1), (1, 1)], method="exact").ours_lower, 0.25)
+
+    def test_a_tie_is_not_lower(self) -> None:
+        for method in ("random", "choice", "exact"):
+            self.assertEqual(paired_bootstrap(THREE, THREE, draws=9, method=method).ours_lower, 0.0)
 
     def test_documents_that_are_not_the_same_are_refused(self) -> None:
         for ours, theirs, message in [

@@ -113,6 +113,12 @@ class Seeds(unittest.TestCase):
             assert_root(self, root(square.numerator, square.denominator), square)
         self.assertEqual((root(0, 7), root(2**2046, 1)), (0.0, 2.0**1023))
 
+    def test_roots_a_hair_from_halfway_between_two_doubles(self) -> None:
+        middle = 2**54 + 2  # the doubles beside it are 2**54 and 2**54 + 4
+        for d in (1, 3, 10**30):
+            self.assertEqual(root(middle * middle * d + 1, d), 2.0**54 + 4)
+            self.assertEqual(root(middle * middle * d - 1, d), 2.0**54)
+
     def test_what_is_refused(self) -> None:
         cases: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
             ([1.0], {}, ValueError, "values must hold at least 2 runs, got 1"),
@@ -159,6 +165,13 @@ class Verdicts(unittest.TestCase):
             reach = [t_bound(Decimal("0.95"), 2 * k - 2) + t_bound(Decimal("0.6"), 2 * k - 2) for k in (m - 1, m)]
             self.assertGreater(reach[0] * s * sqrt(2 / (m - 1)), difference)
             self.assertLessEqual(reach[1] * s * sqrt(2 / m), difference)
+
+    def test_a_pair_of_equal_noises_needs_the_seeds_of_one(self) -> None:
+        for s in (0.5, 2.0):
+            d = 1.8 * s
+            self.assertEqual(materiality(d, (noise(s), noise(s))).seeds_needed, materiality(d, noise(s)).seeds_needed)
+        pair = noise(0.8), noise(sqrt(1.36))  # of variances 0.64 and 1.36: 1 on average
+        self.assertEqual(materiality(1.8, pair).seeds_needed, materiality(1.8, noise(1.0)).seeds_needed)
 
     def test_that_many_seeds_find_the_difference_four_times_in_five(self) -> None:
         # A simulation of the promise: a true difference d, m runs on each side, Welch's t at 5 %.
