@@ -64,7 +64,7 @@ def sequences(tier: Any) -> Iterator[Argument]:
     yield from one("windows", "tokens", "wholes", [0, 1, 2], lambda f, v: list(f(v, 2)))
     yield from one("masked_mean", "values", "numbers", [0, 1], lambda f, v: f(v, [1, 1]))
     yield from one("masked_mean", "mask", "numbers", [0, 1], lambda f, v: f([7.0, 8.0], v))
-    for name in ("cross_entropy", "cross_entropy_gradient"):
+    for name in ("cross_entropy", "cross_entropy_gradient", "batch_nll"):
         yield from one(name, "logits", "scores", [0, 1, 2], lambda f, v: f(v, 1))
         yield from one(name, "logits[1]", "scores", [0, 1], lambda f, v: f([[0.0, 0.0], v], [1, 1]))
         yield from one(name, "targets", "wholes", [0, 1], lambda f, v: f(ROWS[:2], v))
@@ -107,7 +107,7 @@ def scalars(tier: Any) -> Iterator[Argument]:
     for argument in ("length", "stride", "bos", "ignore_index"):
         good = {"length": 2, "tokens": [5, 6, 7]}
         yield from one("windows", argument, "wholes", lambda f, v, a=argument: list(f(**{**good, a: v})))  # noqa: B023
-    for name in ("cross_entropy", "cross_entropy_gradient"):
+    for name in ("cross_entropy", "cross_entropy_gradient", "batch_nll"):
         yield from one(name, "ignore_index", "wholes", lambda f, v: f(ROWS[:2], [0, 1], ignore_index=v))
         yield from one(name, "label_smoothing", "numbers", lambda f, v: f(ROWS[:2], [0, 1], label_smoothing=v))
         yield from one(name, "targets", "wholes", lambda f, v: f([0.0, 1.0], v))

@@ -18,9 +18,17 @@ class ExactRows(ScoredRows):
     """The options of one cross-entropy, exactly the numbers handed in."""
 
     def __init__(
-        self, name: str, arguments: tuple[str, str], ignore_index: int, weight: Any = None, label_smoothing: float = 0.0
+        self,
+        name: str,
+        arguments: tuple[str, str],
+        ignore_index: int,
+        weight: Any = None,
+        label_smoothing: float = 0.0,
+        *,
+        hard: bool = False,
+        shifted: bool = False,
     ) -> None:
-        super().__init__(name, arguments, ignore_index, weight, label_smoothing)
+        super().__init__(name, arguments, ignore_index, weight, label_smoothing, hard=hard, shifted=shifted)
         _check.double(name, "label_smoothing", label_smoothing)
         if weight is not None:
             _check.doubles(name, "weight", _check.items(name, "weight", weight))

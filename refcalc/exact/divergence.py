@@ -8,7 +8,9 @@ With log p[i] = x[i] - m(x) - l(x), log q[i] = y[i] - m(y) - l(y), and g[i] = (y
     KL(p || q)  =  sum_i p[i] (log p[i] - log q[i])
                 =  (m(y) - y[k])  +  l(y)  -  l(x)  +  sum_{i != k} g[i] e**(x[i] - m(x)) / (1 + tail(x)).
 
-The first part is rational and exact, the others are enclosed.
+The first part is rational and exact, the others are enclosed.  Where both rows are all but certain, the others are dust
+on a number that is half-way between two doubles every fourth time, and far too small to be enclosed: there the sign of
+the dust is found with rationals.
 """
 
 __all__ = ["kl_divergence"]
@@ -57,6 +59,10 @@ def kl_divergence(p_logits: Logits, q_logits: Logits) -> float:
         return 0.0
     drop = Fraction(y.m) - Fraction(ys[x.k])
 
+    if sign := _sign_of_dust(x, y, gains):
+        dust = (0, 1, 1 << DUST_BITS) if sign > 0 else (-1, 0, 1 << DUST_BITS)
+        return rounded(NAME, lambda level: affine(drop, ONE, dust))
+
     def enclose(level: int) -> Enclosure:
         own, other = x.log1p_tail(level), _log_size(y, level)
         return affine(drop, ONE, _sum(other, _negated(own), _product(weighted_tail(x, gains, level), x.share(level))))
@@ -71,6 +77,49 @@ def _from_uniform(x: Row, y: Row) -> float:
     if y.ties:
         return Nll.of_probability(Fraction(x.ties, y.ties)).nats(NAME)
     return Nll(drop, {x.ties: -ONE}, [(y, ONE)]).nats(NAME)
+
+
+# Tails are dust where all other logits are DUSTY below the largest.  What they make of KL is below 2**-DUST_BITS then:
+# V classes, each with a gain below 2**1027, times e**-2500 < 2**-3606.
+DUSTY, DUST_BITS = 2500, 2400
+
+
+def _sign_of_dust(x: Row, y: Row, gains: list[Fraction]) -> int:
+    """Return the sign of KL(p || q) - (m(y) - y[k]) where both tails are dust, else 0; 0 too where it is not seen."""
+    # With tail t of x and s of y:  l(y) = s - (less than s**2),  l(x) - t / (1 + t) > 0 and less than t**2, hence
+    #
+    #     l(y) - l(x) + sum g[i] e**(x[i] - m(x)) / (1 + t)  =  s + sum (g[i] - 1) e**(x[i] - m(x)) + rest,
+    #     |rest| < s**2 + t**2 + t sum |g[i] - 1| e**(x[i] - m(x))  <=  V**2 (2 + max |g[i] - 1|) e**(-2 a)
+    #
+    # with a the least drop.  The sum and the bound are compared after both were multiplied by e**first, first being the
+    # least drop whose coefficient is not 0.
+    if any(sum(z >= row.m - DUSTY for z in row.xs) > 1 for row in (x, y)):
+        return 0
+    sums: dict[Fraction, Fraction] = {}
+    for row, coefficients in ((y, [ONE] * len(gains)), (x, [g - 1 for g in gains])):
+        for z, c in zip(row.xs, coefficients, strict=True):
+            if -inf < z < row.m:
+                drop = Fraction(row.m) - Fraction(z)
+                sums[drop] = sums.get(drop, ZERO) + c
+    least, first = min(sums), min((drop for drop, c in sums.items() if c), default=ZERO)
+    if not DUSTY <= least <= first < 2 * least:
+        return 0
+    power, off = _power(2 * least - first)
+    total, slack = ZERO, len(gains) ** 2 * (2 + max(abs(g - 1) for g in gains)) * (power + off)
+    for drop, c in sums.items():
+        if c:
+            power, off = _power(drop - first)
+            total, slack = total + c * power, slack + abs(c) * off
+    return 0 if abs(total) <= slack else 1 if total > 0 else -1
+
+
+def _power(drop: Fraction) -> tuple[Fraction, Fraction]:
+    """Return e**-drop, for drop >= 0, and what that is off by at most."""
+    if drop > 4096:
+        return ZERO, Fraction(1, 1 << 4096)
+    w = 256
+    n, k = _integer.exp(-(drop.numerator << w) // drop.denominator, w)  # off by 2 units, and by less than 2 of drop's
+    return Fraction(n, 1 << w - k), Fraction(4, 1 << w - k)
 
 
 def _log_size(row: Row, level: int) -> Enclosure:

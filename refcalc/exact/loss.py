@@ -76,7 +76,9 @@ def batch_nll(
     """
     rows = ExactRows("batch_nll", ("logits", "targets"), ignore_index, weight, label_smoothing)
     _check.choice(rows.name, "reduction", reduction, ("mean", "sum"))
-    return _total(rows, logits, targets, reduction == "mean", keep=True)
+    if reduction == "mean":
+        return _mean(rows, logits, targets, targets, keep=True)
+    return _total(rows, logits, targets, keep=True)[0]
 
 
 def cross_entropy_gradient(
@@ -140,18 +142,21 @@ def causal_lm_loss(
         if reduction != "mean":
             _check.refuse(name, "num_items", f"be None with reduction {reduction!r}", num_items)
         num_items = _check.count(name, "num_items", num_items, least=1)
-    rows = ExactRows(name, ("logits", "labels"), ignore_index)
+    rows = ExactRows(name, ("logits", "labels"), ignore_index, hard=True, shifted=True)
     targets = causal_targets(name, labels, attention_mask, rows.ignore_index)
     if num_items is not None:
-        return (_total(rows, logits, targets, mean=False) / Fraction(num_items)).nats(name)
-    losses = _reduced(rows, logits, targets, reduction)
+        return (_total(rows, logits, targets)[0] / Fraction(num_items)).nats(name)
+    losses = _reduced(rows, logits, targets, reduction, labels)
     return _without_last(losses) if reduction == "none" else losses
 
 
-def _reduced(rows: ExactRows, logits: Nested, targets: Nested, reduction: str) -> Any:
+def _reduced(rows: ExactRows, logits: Nested, targets: Nested, reduction: str, given: Nested = None) -> Any:
+    """Return the losses reduced; a mean of nothing is refused by the targets, or by what they were given as."""
     _check.choice(rows.name, "reduction", reduction, REDUCTIONS)
-    if reduction != "none":
-        return _total(rows, logits, targets, reduction == "mean").nats(rows.name)
+    if reduction == "sum":
+        return _total(rows, logits, targets)[0].nats(rows.name)
+    if reduction == "mean":
+        return _mean(rows, logits, targets, targets if given is None else given).nats(rows.name)
 
     def scored(names: tuple[str, str], row: Sequence[Any], y: int | None, q: list[float] | None) -> float:
         exact = exact_row(rows.name, names[0], row)
@@ -162,16 +167,20 @@ def _reduced(rows: ExactRows, logits: Nested, targets: Nested, reduction: str) -
     return rows.walk(scored, lambda classes: 0.0, logits, targets)[0]
 
 
-def _total(rows: ExactRows, logits: Nested, targets: Nested, mean: bool, keep: bool = False) -> Nll:
-    """Return the sum or the mean of the rows' losses; with keep, of copies of the rows."""
+def _total(rows: ExactRows, logits: Nested, targets: Nested, keep: bool = False) -> tuple[Nll, list[float]]:
+    """Return the sum of the rows' losses, and their shares of D; with keep, of copies of the rows."""
 
     def scored(names: tuple[str, str], row: Sequence[Any], y: int | None, q: list[float] | None) -> Nll:
         exact = exact_row(rows.name, names[0], row)
         return rows.loss(exact.freeze() if keep else exact, y, q)
 
     _, losses, shares = rows.walk(scored, lambda classes: None, logits, targets)
-    total = Nll.total(losses)
-    return total / rows.denominator(shares, targets) if mean else total
+    return Nll.total(losses), shares
+
+
+def _mean(rows: ExactRows, logits: Nested, targets: Nested, given: Nested, keep: bool = False) -> Nll:
+    total, shares = _total(rows, logits, targets, keep)
+    return total / rows.denominator(shares, given)
 
 
 def _slope(function: str, row: Row, masses: list[Fraction]) -> list[float]:

@@ -70,6 +70,24 @@ class Nearest(unittest.TestCase):
         self.assertEqual(exact.kl_divergence([0.0, -900.0], [-1.0, 2.0**53]), 2.0**53)
         self.assertEqual(exact.kl_divergence([0.0, -5000.0, -900.0], [-1.0, 2.0**53, -(2.0**60)]), 2.0**53 + 2.0)
 
+    def test_dust_too_far_below_for_any_number_of_bits(self) -> None:
+        # -log q[0] is 2**53 + 1 again.  Each row says what decides.
+        for p, q, up in [
+            ([0.0, -1e5], [-1.0, 2.0**53], False),  # 2**53 e**-1e5, which q takes from p's second class
+            ([0.0, -1e5, -2e5], [-1.0, 2.0**53, -1e9], False),  # the same; the third class is too rare
+            ([0.0, -1e5, -1e5], [-1.0, 2.0**53, -(2.0**60)], True),  # the third class, which q has hardly
+            ([0.0, -1e5, -1e5 - 9.0], [-1.0, 2.0**53, -(2.0**60)], False),  # the same, rarer by 2**13: 2**7 is too few
+            ([0.0, -1e5, -1e5 - 2.0], [-1.0, 2.0**53, -(2.0**60)], True),
+            ([0.0, -1e17], [-1.0, 2.0**53], True),  # q's own tail, e**-(2**53 + 1)
+        ]:
+            with self.subTest(p=p, q=q):
+                self.assertEqual(exact.kl_divergence(p, q), 2.0**53 + 2.0 * up)
+
+    def test_two_largest_logits_of_q_are_no_dust(self) -> None:
+        got = exact.kl_divergence([0.0, -1e5, -1e5], [-4.0, 1e300, 1e300])
+        self.assertEqual(got, 1e300)
+        self.assertEqual(exact.kl_divergence([0.0, -1e5], [0.0, 0.0]), exact.uniform_nll(2))
+
     def test_what_p_has_and_q_has_not_is_infinite(self) -> None:
         self.assertEqual(exact.kl_divergence([0.0, -2000.0], [0.0, -inf]), inf)
         self.assertEqual(exact.kl_divergence([0.0, 0.0, -inf], [0.0, -inf, 0.0]), inf)

@@ -148,3 +148,18 @@ class Conventions(unittest.TestCase):
         with self.assertRaises(ValueError) as caught:
             exact.batch_nll(row, 0, reduction="none")
         self.assertEqual(str(caught.exception), "batch_nll: reduction must be one of 'mean', 'sum', got 'none'")
+
+    def test_the_causal_loss_names_a_label_by_its_own_place_as_the_float_tier_does(self):
+        two = [[0.0, 1.0], [1.0, 0.0]]
+        for arguments, kind, message in [
+            ((two, [0, 2]), ValueError, "labels[1] must lie in [0, 2), got 2"),
+            (([two, two], [[0, 1], [0, -3]]), ValueError, "labels[1][1] must lie in [0, 2), got -3"),
+            ((two, [1.0, 1]), TypeError, "labels[0] must be a whole number, got 1.0"),
+            ((two, [0, -100]), ValueError, "labels must hold a target that counts (nothing to average), got [0, -100]"),
+            (([[two]], [[0, 1]]), ValueError, "labels[0] must be as long as logits[0] (1), got 2"),
+            (([two, [[0.0, nan]] * 2], [[0, 1]] * 2), ValueError, "logits[1][0][1] must be finite or -inf, got nan"),
+        ]:
+            for f in (exact.causal_lm_loss, refcalc.causal_lm_loss):
+                with self.subTest(f=f.__module__, message=message), self.assertRaises(kind) as caught:
+                    f(*arguments)
+                self.assertEqual(str(caught.exception), f"causal_lm_loss: {message}")

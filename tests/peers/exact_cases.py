@@ -5,7 +5,7 @@ Numbers are drawn with random.random() only, whose sequence Python guarantees: a
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from math import inf
+from math import inf, nextafter
 from random import Random
 from typing import Any, NamedTuple
 
@@ -85,6 +85,7 @@ def cases(seed: int) -> Iterator[Case]:
     yield from _one_loss(d, xs, y)
     yield from _batch(d, xs)
     yield from _conversions(d)
+    yield from _divergence(d, xs)  # last, so that the draws before it stay those of older seeds
 
 
 def _one_loss(d: Draw, xs: list[float], y: int) -> Iterator[Case]:
@@ -104,6 +105,28 @@ def _one_loss(d: Draw, xs: list[float], y: int) -> Iterator[Case]:
         yield Case(
             "cross_entropy_gradient", (xs, target, options, j), slope[j], lambda c, j=j: Row(c, xs).slope(masses, j)
         )
+
+
+def _divergence(d: Draw, xs: list[float]) -> Iterator[Case]:
+    """The row against another of its kind: changed a little, changed in one class, shuffled, or shifted."""
+    near, shift = d.of(1.0, 1e-3, 1e-9, 1e-15), d.of(0.0, 0.0, 3.0, -1000.5)
+    lone, kind = d.below(len(xs)), d.below(4)
+    if kind == 0:
+        ys = [x + near * (d.u() - 0.5) + shift for x in xs]
+    elif kind == 1:
+        ys = [nextafter(x, inf) if j == lone else x for j, x in enumerate(xs)]
+    elif kind == 2:
+        ys = [x + shift for x in reversed(xs)]
+    else:
+        ys = [x + shift for x in xs]
+    given, got = (xs, ys), exact.kl_divergence(xs, ys)
+    support = [(x, y) for x, y in zip(xs, ys, strict=True) if x > -inf]
+    if any(y == -inf for _, y in support):
+        assert got == inf, given
+    elif len({mpq(y) - mpq(x) for x, y in support}) == 1 and xs.count(-inf) == ys.count(-inf):
+        assert got == 0.0, given
+    else:
+        yield Case("kl_divergence", given, got, lambda c: Row(c, xs).divergence(Row(c, ys)))
 
 
 def _batch(d: Draw, xs: list[float]) -> Iterator[Case]:

@@ -68,6 +68,11 @@ class Context:
         product = self.each("mul", by, x)
         return product if c >= 0 else self.minus(product)
 
+    def product(self, x: Interval, y: Interval) -> Interval:
+        """Return x y for x >= 0 and a y of any sign."""
+        lo = self.down.mul(x.lo if y.lo >= 0 else x.hi, y.lo)
+        return Interval(lo, self.up.mul(x.hi if y.hi >= 0 else x.lo, y.hi))
+
     def minus(self, x: Interval) -> Interval:
         return Interval(self.down.minus(x.hi), self.down.minus(x.lo))  # exact; the operator would round to 53 bits
 
@@ -122,6 +127,16 @@ class Row:
         """Return sum of masses[c] nll[c]; every class with a mass is finite."""
         drop = sum((a * (mpq(self.m) - mpq(x)) for a, x in zip(masses, self.xs, strict=True) if a), mpq(0))
         return Value(drop, self.c.times(sum(masses, mpq(0)), self.log1p))
+
+    def divergence(self, other: "Row") -> Value:
+        """Return KL(self || other), the sum of p (log p - log q); other has every class that self has."""
+        c, total = self.c, ZERO
+        for x, y, p in zip(self.xs, other.xs, self.powers, strict=True):
+            if x > -inf:
+                ratio = mpq(x) - mpq(self.m) - (mpq(y) - mpq(other.m))
+                log = c.add(c.of(ratio), other.log1p, c.minus(self.log1p))
+                total = c.add(total, c.product(c.over(p, self.whole), log))
+        return Value(mpq(0), total)
 
     def slope(self, masses: list[mpq], j: int) -> Value:
         p, total = self.probability(j), sum(masses, mpq(0))
