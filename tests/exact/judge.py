@@ -9,8 +9,10 @@ where no logarithm, no shift and no step of the package occurs.  decimal's exp i
 
 from collections.abc import Callable
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
+from functools import cache, wraps
 from math import inf, nextafter
 from random import Random
+from typing import Any
 
 DIGITS = 120
 WIDE = Context(prec=DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN)
@@ -27,24 +29,42 @@ def half_way(a: float, b: float) -> Decimal:
     return (Decimal(a) + Decimal(b)) / 2
 
 
+def remembered(make: Callable[..., Callable[[Decimal], bool]]) -> Callable[..., Callable[[Decimal], bool]]:
+    """Return a maker of judges that makes each one once, and each asks decimal once a number: see test_every_tier."""
+
+    @cache
+    def made(*arguments: Any) -> Callable[[Decimal], bool]:
+        return cache(make(*arguments))
+
+    @wraps(make)
+    def judge(*arguments: Any) -> Callable[[Decimal], bool]:
+        return made(*(tuple(a) if isinstance(a, list) else a for a in arguments))
+
+    return judge
+
+
+@remembered
 def nll(xs: list[float], y: int) -> Callable[[Decimal], bool]:
     with localcontext(WIDE):
         total = sum(Decimal(x).exp() for x in xs)
     return lambda h: (h + Decimal(xs[y])).exp() < total
 
 
+@remembered
 def logsumexp(xs: list[float]) -> Callable[[Decimal], bool]:
     with localcontext(WIDE):
         total = sum(Decimal(x).exp() for x in xs)
     return lambda h: h.exp() < total
 
 
+@remembered
 def probability(xs: list[float], j: int) -> Callable[[Decimal], bool]:
     with localcontext(WIDE):
         masses = [Decimal(x).exp() for x in xs]
     return lambda h: h * sum(masses) < masses[j]
 
 
+@remembered
 def entropy(xs: list[float]) -> Callable[[Decimal], bool]:
     """entropy = log S - sum p x, hence h < entropy  <=>  exp(h + sum p x) < S."""
     with localcontext(WIDE):

@@ -32,16 +32,31 @@ class Inversion(unittest.TestCase):
 
 def conversions(x: float, n: int) -> list[tuple[float, Callable[[Decimal], bool]]]:
     """Return each conversion of x, over n where it has a denominator, with the judge of it."""
+    results = {
+        "exp": exact.perplexity(x),
+        "over log 2": exact.nats_to_bits(x),
+        "over log 10": exact.nats_to_log10(x),
+        "times log 2": exact.bits_to_nats(x),
+        "times log 10": exact.log10_to_nats(x),
+        "over n log 2": exact.bits_per_byte(x, n),
+        "exp over n": exact.word_perplexity(x, n),
+    }
+    return [(got, conversion(kind, x, n)) for kind, got in results.items()]
+
+
+@judge.remembered
+def conversion(kind: str, x: float, n: int) -> Callable[[Decimal], bool]:
     d = Decimal(x)
-    return [
-        (exact.perplexity(x), lambda h: h <= 0 or h.ln() < d),
-        (exact.nats_to_bits(x), lambda h: h * LOG_2 < d),
-        (exact.nats_to_log10(x), lambda h: h * LOG_10 < d),
-        (exact.bits_to_nats(x), lambda h: h < d * LOG_2),
-        (exact.log10_to_nats(x), lambda h: h < d * LOG_10),
-        (exact.bits_per_byte(x, n), lambda h: h * n * LOG_2 < d),
-        (exact.word_perplexity(x, n), lambda h: h <= 0 or h.ln() * n < d),
-    ]
+    judges: dict[str, Callable[[Decimal], bool]] = {
+        "exp": lambda h: h <= 0 or h.ln() < d,
+        "over log 2": lambda h: h * LOG_2 < d,
+        "over log 10": lambda h: h * LOG_10 < d,
+        "times log 2": lambda h: h < d * LOG_2,
+        "times log 10": lambda h: h < d * LOG_10,
+        "over n log 2": lambda h: h * n * LOG_2 < d,
+        "exp over n": lambda h: h <= 0 or h.ln() * n < d,
+    }
+    return judges[kind]
 
 
 class Ends(unittest.TestCase):
