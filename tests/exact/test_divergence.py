@@ -86,9 +86,9 @@ class Nearest(unittest.TestCase):
                 self.assertEqual(exact.kl_divergence(p, q), 2.0**53 + 2.0 * up)
 
     def test_two_largest_logits_of_q_are_no_dust(self) -> None:
-        # The gaps vanish beside 2**65, and log 2 is above half-way, while p's second class is below.
-        got = exact.kl_divergence([0.0, -1e5, -1e5], [-(2.0**12), 2.0**65, 2.0**65])
-        self.assertEqual(got, 2.0**65 + 2.0**13)
+        # The gaps vanish beside 2**66, and log 2 is above half-way, while p's second class is below.
+        got = exact.kl_divergence([0.0, -1e5, -1e5], [-(2.0**13), 2.0**66, 2.0**66])
+        self.assertEqual(got, 2.0**66 + 2.0**14)
         self.assertEqual(exact.kl_divergence([0.0, -1e5], [0.0, 0.0]), exact.uniform_nll(2))
 
     def test_what_p_has_and_q_has_not_is_infinite(self) -> None:
