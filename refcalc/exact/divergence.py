@@ -58,7 +58,6 @@ def kl_divergence(p_logits: Logits, q_logits: Logits) -> float:
     if not any(gains) and xs.count(-inf) == ys.count(-inf):
         return 0.0
     drop = Fraction(y.m) - Fraction(ys[x.k])
-
     if sign := _sign_of_dust(x, y, gains):
         dust = (0, 1, 1 << DUST_BITS) if sign > 0 else (-1, 0, 1 << DUST_BITS)
         return rounded(NAME, lambda level: affine(drop, ONE, dust))
@@ -86,10 +85,10 @@ DUSTY, DUST_BITS = 2500, 2400
 
 def _sign_of_dust(x: Row, y: Row, gains: list[Fraction]) -> int:
     """Return the sign of KL(p || q) - (m(y) - y[k]) where both tails are dust, else 0; 0 too where it is not seen."""
-    # With tail t of x and s of y:  l(y) = s - (less than s**2),  l(x) - t / (1 + t) > 0 and less than t**2, hence
+    # With the tails t of x and s of y, 0 < t - l(x) < t**2 / 2 and the like of y, and E[i] = e**(x[i] - m(x)):
     #
-    #     l(y) - l(x) + sum g[i] e**(x[i] - m(x)) / (1 + t)  =  s + sum (g[i] - 1) e**(x[i] - m(x)) + rest,
-    #     |rest| < s**2 + t**2 + t sum |g[i] - 1| e**(x[i] - m(x))  <=  V**2 (2 + max |g[i] - 1|) e**(-2 a)
+    #     l(y) - l(x) + sum g[i] E[i] / (1 + t)  =  s + sum (g[i] - 1) E[i] + rest,
+    #     |rest| < s**2 / 2 + t**2 / 2 + t sum |g[i]| E[i]  <=  V**2 (2 + max |g[i] - 1|) e**(-2 a)
     #
     # with a the least drop.  The sum and the bound are compared after both were multiplied by e**first, first being the
     # least drop whose coefficient is not 0.
