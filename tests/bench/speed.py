@@ -5,6 +5,7 @@ its time.  Run from the root:  python -m tests.bench.speed [--write]
 """
 
 import argparse
+import os
 import statistics
 import subprocess
 import sys
@@ -165,6 +166,7 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("--write", action="store_true", help="keep the text in tests/bench/speed.txt")
     chosen = options.parse_args()
+    load = os.getloadavg()[0]
     candidates, missing = available()
     nll: Times = {}
     logs: Times = {}
@@ -180,6 +182,7 @@ def main() -> int:
     text = "\n".join([
         report.machine(),
         report.versions(),
+        f"Load average before: {load:.1f}; where it is not near 0, only the ratios mean something.",
         f"One thread, float64, {ROUNDS} interleaved rounds, seeded rows of deviation 3.",
         "Lists in, a number or a list out: taking the list in and giving one back is part of the time.",
         *[f"Not measured, because it can not be imported: {name}" for name in missing],
