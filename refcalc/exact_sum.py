@@ -31,8 +31,8 @@ class ExactSum:
     >>> ExactSum([1.5]).to_hex()
     '0x3p-1'
 
-    Raises ValueError for nan, an int beyond the doubles, or inf and -inf in one sum; TypeError for what is no number;
-    ArithmeticError where the process flushes subnormal numbers to zero.
+    Raises ValueError for nan, a Decimal or Fraction that is not exactly a double, an int beyond the doubles, or inf and
+    -inf in one sum; TypeError for what is no number; ArithmeticError where the process flushes subnormal numbers to zero.
 
     Accuracy: the sum is exact; float() and / are correctly rounded, beyond the doubles to inf.
     """
@@ -154,8 +154,10 @@ def _total(values: list[Any]) -> tuple[int, float]:
         x = _check.not_nan("ExactSum", f"values[{i}]", value)
         if isinf(x):
             infinite += x
+        elif type(value) is int:
+            total += _units(value)
         else:
-            total += _units(value if type(value) is int else x)
+            total += _units(_check.double("ExactSum", f"values[{i}]", value))
     if isnan(infinite):
         raise ValueError("ExactSum: values must not hold both inf and -inf, got both")
     return 0 if infinite else total, infinite

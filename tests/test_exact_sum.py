@@ -200,6 +200,13 @@ class Refusals(unittest.TestCase):
                     ExactSum([1.0]) / divisor
                 self.assertEqual(str(caught.exception), f"ExactSum: divisor must {message}")
 
+    def test_what_is_not_exactly_a_double_is_not_rounded_silently(self) -> None:
+        self.assertEqual(ExactSum([Fraction(1, 2), Decimal("0.25"), 2**60 + 1]), ExactSum([0.75, 2**60 + 1]))
+        for inexact in (Fraction(1, 3), Decimal("0.1")):
+            with self.subTest(inexact), self.assertRaises(ValueError) as caught:
+                ExactSum([1.0, inexact])
+            self.assertEqual(str(caught.exception), f"ExactSum: values[1] must be exactly a double, got {inexact!r}")
+
     def test_a_number_alone_is_nothing_to_sum(self) -> None:
         with self.assertRaises(TypeError) as caught:
             ExactSum(5)  # type: ignore[arg-type]

@@ -42,6 +42,8 @@ class Evidence:
         texts = None if text is None else [text] if isinstance(text, str) else list(_check.items(name, "text", text))
         counts = {key: _counts(name, key, value, rows) for key, value in stated.items()}
         if texts is not None:
+            if len(texts) != (1 if isinstance(text, str) else rows) or not any(texts):
+                _check.refuse(name, "text", "be the text of the scored targets, whole or of each row", text)
             counted = [text_counts(name, f"text[{i}]", each) for i, each in enumerate(texts)]
             for key, given in counts.items():
                 found = [count[key] for count in counted]

@@ -137,7 +137,7 @@ class Probe(Commands):
         options = {key: record[key] for key in ("vocab_size", "weight", "label_smoothing")}
         self.assertEqual(self.diagnose({**plain, **options}, repr(comment["answers"]["mean_nll"]))[0], 0)
         report = json.loads(self.run_with("loss", self.path, "--json")[1])
-        self.assertAlmostEqual(report["loss"], comment["answers"]["mean_nll"], delta=1e-13)
+        self.assertAlmostEqual(report["objective"], comment["answers"]["mean_nll"], delta=1e-13)
         self.assertAlmostEqual(report["perplexity"] / comment["answers"]["perplexity"], 1.0, delta=1e-13)
 
     def test_what_it_says_of_one_quantity(self) -> None:

@@ -95,6 +95,26 @@ class Numbers(LossCase):
         self.assertAlmostEqual(report["byte_perplexity"], 2, delta=1e-14)
         self.assertAlmostEqual(report["word_perplexity"], 4, delta=1e-14)
 
+    def test_a_text_without_words_has_bits_per_byte_all_the_same(self) -> None:
+        report = self.report({**BATCH, "text": "\n\n\n"})
+        self.assertAlmostEqual(report["bits_per_byte"], 6 / 3, delta=1e-15)
+        self.assertNotIn("word_perplexity", report)
+
+    def test_labels_that_were_shifted_before_are_noticed(self) -> None:
+        shifted = {**BATCH, "labels": [[1, 1, 0, -100], [0, 1, -100, -100]]}
+        self.assertEqual(self.report(shifted)["labels_not_tokens"], 4)
+        self.assertIn("note: 4 labels are not the token at their place; shifted already?", self.run_on(shifted)[1])
+        aligned = {**BATCH, "labels": [[-100, 1, 1, 0], [-100, 0, 1, -100]]}
+        self.assertEqual(self.report(aligned)["labels_not_tokens"], 0)
+        self.assertNotIn("note", self.run_on(aligned)[1])
+
+    def test_weights_and_smoothing_make_an_objective_beside_the_plain_nll(self) -> None:
+        report = self.report({**BATCH, "weight": [1, 3]})
+        self.assertEqual(report["mean_nll"], self.report(BATCH)["mean_nll"])
+        # Scored targets 1, 1, 0 and 0, 1: nll log 2 but for the last, log 4.
+        self.assertAlmostEqual(report["objective"], (3 + 3 + 1 + 1 + 3 * 2) * math.log(2) / 11, delta=1e-15)
+        self.assertNotIn("objective", self.report(BATCH))
+
     def test_without_counts_nothing_is_said_of_bytes(self) -> None:
         self.assertNotIn("bits_per_byte", self.report(BATCH))
 
@@ -108,7 +128,7 @@ class Numbers(LossCase):
         self.assertAlmostEqual(four["shifted, masked"], math.log(2), delta=1e-15)
         self.assertEqual(
             four["not shifted, not masked"],
-            "cross_entropy: logits[2] must hold a score above -inf, got [-inf, -inf]",
+            {"refused": "cross_entropy: logits[2] must hold a score above -inf, got [-inf, -inf]"},
         )
 
     def test_logits_in_an_array_file_give_the_same_report_as_inline(self) -> None:
@@ -154,48 +174,67 @@ class Refusals(LossCase):
         self.assert_refused({"tokens": [0]}, "the file must have the key logits, got ['tokens']")
         self.assert_refused({"logits": [[0]]}, "the file must have the key tokens, got ['logits']")
         known = (
-            "attention_mask, aux, bos_id, comment, document_ids, eos_id, groups, ignore_index, label_smoothing, labels, "
-            "logits, max_length, n_bytes, n_chars, n_words, pad_id, pieces, prompt_lengths, stride, text, tokens, "
+            "attention_mask, aux, bos_id, comment, document_ids, eos_id, groups, ignore_index, label_smoothing, "
+            "labels, logits, max_length, n_bytes, n_chars, n_words, pad_id, pieces, prompt_lengths, stride, text, tokens, "
             "unk_id, vocab_size, weight, window"
         )
         self.assert_refused({**BATCH, "mask": []}, f"every key must be one of {known}, got 'mask'")
 
     def test_ragged_and_misfit_batches(self) -> None:
         ragged = {**BATCH, "logits": [[[0, 0], [0, 0, 0], [0, 0], [0, 0]], BATCH["logits"][1]]}
-        self.assert_refused(ragged, "causal_lm_loss: logits[0][1] must hold V = 2 scores as the first row does, got 3")
+        self.assert_refused(ragged, "Batch: logits[0][1] must hold V = 2 scores as the first row does, got 3")
         short = {**BATCH, "tokens": [[0, 1, 1], [1, 0, 1, 0]], "attention_mask": None}
-        self.assert_refused(short, "causal_lm_loss: labels[0] must be as long as logits[0] (4), got 3")
+        self.assert_refused(short, "Batch: logits[0] must be as long as tokens[0] (3), got 4")
         mask = {**BATCH, "attention_mask": [[1, 1, 1, 1], [1, 1, 1]]}
-        self.assert_refused(mask, "causal_lm_loss: attention_mask[1] must be as long as labels[1] (4), got 3")
+        self.assert_refused(mask, "Batch: attention_mask[1] must be as long as tokens[1] (4), got 3")
 
     def test_numbers_that_are_none(self) -> None:
         text = {"logits": [[0, "x"], [0, 0]], "tokens": [0, 1]}
         self.assert_refused(text, "causal_lm_loss: logits[0][1] must be a number, got 'x'")
         nan = {"logits": [[0, "nan"], [0, 0]], "tokens": [0, 1]}
-        self.assert_refused(nan, "causal_lm_loss: logits[0][1] must be a number, got 'nan'")
+        self.assert_refused(nan, "causal_lm_loss: logits[0][1] must be finite or -inf, got nan")
+        true = {"logits": [[0, True], [0, 0]], "tokens": [0, 1]}
+        self.assert_refused(true, "causal_lm_loss: logits[0][1] must be a number, got 'true'")
         flat = {"logits": [0, 0], "tokens": [0, 1]}
-        self.assert_refused(flat, "causal_lm_loss: labels must nest one level less than logits, got [1, -100]")
+        self.assert_refused(flat, "Batch: logits[0] must be a sequence, got 0")
 
     def test_tokens_that_are_none(self) -> None:
         self.assert_refused(
-            {"logits": [[0, 0]] * 2, "tokens": [0, 2]}, "causal_lm_loss: labels[1] must lie in [0, 2), got 2"
+            {"logits": [[0, 0]] * 2, "tokens": [0, 2]}, "causal_lm_loss: tokens[1] must lie in [0, 2), got 2"
         )
         self.assert_refused(
             {"logits": [[0, 0]] * 2, "tokens": [0, -100]}, "causal_lm_loss: tokens[1] must be at least 0, got -100"
         )
         self.assert_refused(
-            {"logits": [[0, 0]] * 2, "tokens": [0, 1.0]}, "causal_lm_loss: tokens[1] must be a whole number, got 1.0"
+            {"logits": [[0, 0]] * 2, "tokens": [0, 1.0]}, "Batch: tokens[1] must be a whole number, got 1.0"
         )
 
     def test_nothing_to_average(self) -> None:
-        rule = "causal_lm_loss: labels must hold a target that counts (nothing to average)"
+        rule = "causal_lm_loss: tokens must hold a target that counts (nothing to average)"
         self.assert_refused({"logits": [[0, 0]], "tokens": [0]}, f"{rule}, got [0]")
         self.assert_refused({"logits": [], "tokens": []}, f"{rule}, got []")
 
     def test_counts_that_do_not_fit_the_text(self) -> None:
-        self.assert_refused({**BATCH, "text": "abc", "n_bytes": 4}, "n_bytes must be the 3 that the text has, got 4")
-        self.assert_refused({**BATCH, "n_bytes": 0}, "n_bytes must be at least 1, got 0")
-        self.assert_refused({**BATCH, "text": 7}, "text must be a sequence, got 7")
+        self.assert_refused(
+            {**BATCH, "text": "abc", "n_bytes": 4}, "Batch: n_bytes must be the 3 that the text has, got 4"
+        )
+        self.assert_refused({**BATCH, "n_bytes": 0}, "Batch: n_bytes must be at least 1, got 0")
+        self.assert_refused({**BATCH, "text": 7}, "Batch: text must be a sequence, got 7")
+        whole = "Batch: text must be the text of the scored targets, whole or of each row"
+        self.assert_refused({**BATCH, "text": ["a"]}, f"{whole}, got ['a']")
+        self.assert_refused({**BATCH, "text": ""}, f"{whole}, got ''")
+
+    def test_what_other_commands_use_is_checked_here_too(self) -> None:
+        self.assert_refused({**BATCH, "n_bytes": [1]}, "Batch: n_bytes must be as long as the rows (2), got 1")
+        self.assert_refused(
+            {**BATCH, "groups": [[0], [0]]}, "Batch: groups must hold each row from 0 to 1 once, got [[0], [0]]"
+        )
+        self.assert_refused({**BATCH, "window": -3}, "Batch: window must be at least 1, got -3")
+        self.assert_refused({**BATCH, "pieces": 5}, "Batch: pieces must be a sequence, got 5")
+        self.assert_refused(
+            {"nll": [1.0]},
+            "the file must have logits and tokens, not the nll of records, got <Records of 1 rows, 1 places>",
+        )
 
     def test_array_files_stay_beside_the_batch_file(self) -> None:
         rule = "logits must be an array file beside the batch file"
