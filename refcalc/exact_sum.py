@@ -32,7 +32,7 @@ class ExactSum:
     '0x3p-1'
 
     Raises ValueError for nan, a Decimal or Fraction that is not exactly a double, an int beyond the doubles, or inf and
-    -inf in one sum; TypeError for what is no number; ArithmeticError where the process flushes subnormal numbers to zero.
+    -inf in one sum; TypeError for what is no number; ArithmeticError where the process flushes subnormals to zero.
 
     Accuracy: the sum is exact; float() and / are correctly rounded, beyond the doubles to inf.
     """

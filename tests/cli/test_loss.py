@@ -175,8 +175,8 @@ class Refusals(LossCase):
         self.assert_refused({"logits": [[0]]}, "the file must have the key tokens, got ['logits']")
         known = (
             "attention_mask, aux, bos_id, comment, document_ids, eos_id, groups, ignore_index, label_smoothing, "
-            "labels, logits, max_length, n_bytes, n_chars, n_words, pad_id, pieces, prompt_lengths, stride, text, tokens, "
-            "unk_id, vocab_size, weight, window"
+            "labels, logits, max_length, n_bytes, n_chars, n_words, pad_id, pieces, prompt_lengths, stride, text, "
+            "tokens, unk_id, vocab_size, weight, window"
         )
         self.assert_refused({**BATCH, "mask": []}, f"every key must be one of {known}, got 'mask'")
 
