@@ -190,7 +190,11 @@ def _told(diagnosis: Diagnosis) -> list[str]:
         lines.append("No mistake of the catalogue, and no two of different steps, give it.")
         if diagnosis.nearest:
             lines.append("The nearest misses:")
-        return lines + [_line(candidate) for candidate in diagnosis.nearest]
+        lines += [_line(candidate) for candidate in diagnosis.nearest]
+        least = min([diagnosis.relative, *(candidate.relative for candidate in diagnosis.nearest)])
+        if diagnosis.dtype == "float64" and least < 1e-4:
+            lines.append("So near a miss may be rounding: if the number was computed in float32, give that dtype.")
+        return lines
     several = len(diagnosis.candidates) > 1
     lines.append("These give it, and this evidence cannot tell them apart:" if several else "It is what this gives:")
     for candidate in diagnosis.candidates:

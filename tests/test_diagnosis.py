@@ -31,6 +31,14 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(names(found)[0], "mean-of-means + chars-for-bytes")
         self.assertEqual(len(found.candidates[0].mistakes), 2)
 
+    def test_a_near_miss_is_asked_for_its_dtype(self):
+        records = Records([[0.1], [2.0] * 9], groups=[[0], [1]])
+        hint = "if the number was computed in float32, give that dtype"
+        for reported, near in [(1.05000001, True), (1.81000001, True), (7.0, False)]:
+            with self.subTest(reported):
+                self.assertEqual(hint in str(diagnose(reported, records)), near)
+        self.assertEqual(diagnose(1.05000001, records, dtype="float32").candidates[0].mistakes, ("mean-of-means",))
+
     def test_what_nothing_explains_says_so_with_the_nearest_misses(self):
         found = diagnose(123.456, SEEN_TOGETHER)
         self.assertEqual(found.candidates, ())
