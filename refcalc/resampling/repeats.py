@@ -37,7 +37,7 @@ class Materiality(NamedTuple):
     difference: float
     standard_error: float  # of the difference
     chance: float  # of a difference at least so large, either way, from the noise alone
-    seeds_needed: int | None  # runs on each side that would settle an unclear one
+    seeds_needed: int | None  # of an unclear one: runs on each side that find a true one in 80 % of cases
 
     def __str__(self) -> str:
         times = abs(self.difference) / self.standard_error
@@ -46,7 +46,7 @@ class Materiality(NamedTuple):
         words += f"noise alone gives as much in {often} of cases"
         if self.seeds_needed is None:
             return words
-        return f"{words}; {self.seeds_needed} seeds on each side would settle it"
+        return f"{words}; {self.seeds_needed} seeds on each side would find a true one of this size in 80 % of cases"
 
 
 def seed_noise(values: Sequence[float], *, confidence: float = 0.95) -> SeedNoise:
@@ -101,7 +101,7 @@ def materiality(
     >>> print(*str(materiality(0.012, 0.005)).split("; "), sep="\\n")
     unclear: 0.012 is 1.7 standard errors of the difference
     noise alone gives as much in 9 % of cases
-    3 seeds on each side would settle it
+    3 seeds on each side would find a true one of this size in 80 % of cases
     >>> materiality(0.012, 0.005, runs=3).verdict, materiality(0.109, 0.010).verdict
     ('real', 'real')
 

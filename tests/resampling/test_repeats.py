@@ -203,7 +203,7 @@ class Verdicts(unittest.TestCase):
             (
                 Materiality("unclear", 0.5, 0.25, 0.09, 7),
                 "unclear: 0.5 is 2 standard errors of the difference; noise alone gives as much in 9 % of cases; "
-                "7 seeds on each side would settle it",
+                "7 seeds on each side would find a true one of this size in 80 % of cases",
             ),
         ]:
             self.assertEqual(str(got), words)
