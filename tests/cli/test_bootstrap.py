@@ -1,4 +1,4 @@
-"""`refcalc bootstrap` and `refcalc seeds`, run as people run them: arguments in, text and an exit status out."""
+"""`refcalc bootstrap`, run as people run it: arguments in, text and an exit status out."""
 
 import contextlib
 import io
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from refcalc import Tally, bootstrap, paired_bootstrap, seed_noise
+from refcalc import Tally, bootstrap, paired_bootstrap
 from refcalc.cli import main
 
 THREE = [("a", 2.0, 2), ("b", 18.0, 9), ("c", 8.0, 4)]
@@ -154,40 +154,3 @@ class Refusals(CommandCase):
         other = self.write("other.jsonl", "\n".join(line(*each) for each in THREE[:2]))
         message = "paired_bootstrap: theirs must have the document 'c', which ours has, got ['a', 'b']"
         self.assert_refused(text, message, "--against", other)
-
-
-class Seeds(CommandCase):
-    def test_the_three_seeds_of_the_seed_document(self) -> None:
-        numbers = ("1.6757", "1.6792", "1.6856")
-        report = self.report("seeds", *numbers)
-        self.assertEqual(report, {"runs": seed_noise([1.6757, 1.6792, 1.6856])._asdict()})
-        _, out, _ = self.run_on("seeds", *numbers, "--difference", "0.002")
-        self.assertIn(
-            "\nruns          3        1.68017     0.00502029     0.00289847         1.6677        1.69264\n", out
-        )
-        self.assertTrue(
-            out.endswith(
-                "\nwithin the noise: 0.002 is 0.488 standard errors of the difference\n"
-                "noise alone gives as much in 67 % of cases\n"
-            )
-        )
-
-    def test_two_systems_and_their_picture(self) -> None:
-        svg = self.folder / "seeds.svg"
-        arguments = ("seeds", "1.787", "1.780", "1.794", "--against", "1.678", "1.668", "1.688", "--svg", str(svg))
-        report = self.report(*arguments)
-        self.assertEqual(report["difference"]["verdict"], "real")
-        self.assertTrue(report["difference"]["words"].startswith("real: 0.109 is "))
-        self.assertIn("<desc>mean, bars: 95 % t interval. runs, 3 seeds 1.787 ", svg.read_text("utf-8"))
-
-    def test_what_is_refused(self) -> None:
-        for arguments, message in [
-            (("1.5",), "seed_noise: values must hold at least 2 runs, got 1"),
-            (("1.5", "nan"), "seed_noise: values[1] must be a number, got nan"),
-            (
-                ("1", "1", "--difference", "2"),
-                "materiality: noise.standard_deviation must be above 0 (do the runs differ in their seed?), got 0.0",
-            ),
-        ]:
-            with self.subTest(message):
-                self.assertEqual(self.run_on("seeds", *arguments), (2, "", f"refcalc: {message}\n"))
