@@ -11,9 +11,22 @@ from typing import Any
 from refcalc import _check, _json, units
 from refcalc.cli import receipts
 
+Documents = dict[str | int, tuple[float, int]]
+
 PER = {"target": "n_targets", "byte": "n_bytes", "char": "n_chars", "word": "n_words"}
 NAMES = {"target": "target", "byte": "byte", "char": "character", "word": "word"}
 UNITS: dict[str, Callable[[float], float]] = {"nats": float, "bits": units.nats_to_bits, "perplexity": units.perplexity}
+
+METHODS = """The methods, how to draw as many documents as there are, with replacement:
+
+    random    from the numbers of random.Random(seed).random() alone: the same draws on every Python, and fast (default)
+    choice    one document after the other by rng.choice(documents), as the algorithm is published (Efron & Tibshirani
+              1993, 13.3; Koehn 2004): the same law, and the very draws of code that is written so; slower
+    exact     nothing is drawn: every possible resample counts with its probability; up to 10 documents, or groups
+
+With --against, the difference is RECEIPTS minus the other: below 0 the first is the lower, which is the better.  In each
+resample both have the same documents.
+"""
 
 
 def add_to(subparsers: Any) -> None:
@@ -21,7 +34,7 @@ def add_to(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "bootstrap",
         help="how far a loss would move with other documents, and whether two systems differ on the same ones",
-        description=receipts.__doc__,
+        description=f"{receipts.__doc__}\n{METHODS}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("receipts", help="a loss for each document, in JSON lines")
@@ -30,7 +43,7 @@ def add_to(subparsers: Any) -> None:
     parser.add_argument("--groups", action="store_true", help="draw groups of documents as wholes")
     parser.add_argument("--draws", type=int, default=2000, metavar="N", help="resamples (default: 2000)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the draws (default: 0)")
-    parser.add_argument("--method", choices=("random", "choice", "exact"), default="random", help="how to draw")
+    parser.add_argument("--method", choices=("random", "choice", "exact"), default="random", help="see above")
     parser.add_argument("--interval", choices=("percentile", "basic"), default="percentile")
     parser.add_argument("--confidence", type=float, default=0.95, metavar="C", help="of the interval (default: 0.95)")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
@@ -76,6 +89,7 @@ def _report(options: argparse.Namespace) -> dict[str, Any]:
         report[name] = {end: convert(getattr(result, end)) for end in ("observed", "low", "high")}
     if options.against is not None:
         others, _, _ = _read(options.against, options)
+        _same_documents(options, documents, others)
         paired = paired_bootstrap(documents, others, **drawing)
         against = {"file": options.against, "observed": paired.theirs, "ours_lower": paired.ours_lower}
         report["against"] = {**against, "difference": _fields(paired.difference)}
@@ -87,24 +101,39 @@ def _fields(result: Any) -> dict[str, Any]:
     return fields
 
 
-def _read(path: str, options: argparse.Namespace) -> tuple[dict[str | int, tuple[float, int]], list[Any] | None, int]:
+def _read(path: str, options: argparse.Namespace) -> tuple[Documents, list[Any] | None, int]:
     """Return (nll sum, count) of each document, the groups if they are asked for, and how many scored nothing."""
     given = receipts.read_receipts(path)
     count = PER[options.per]
-    documents, groups = {}, []
+    documents: Documents = {}
+    groups = []
     for number, (key, (tally, group)) in enumerate(given.items(), 1):
         n = getattr(tally, count)
+        at = f"line {number}: document {key!r}"
         if n is None:
-            _check.refuse(path, f"line {number}", f"have the key {count} to divide by", key)
+            raise ValueError(f"{path}: {at} must have {count}, its {NAMES[options.per]}s, for --per {options.per}, got none")
         if options.groups and group is None:
-            _check.refuse(path, f"line {number}", "have the key group", key)
+            raise ValueError(f"{path}: {at} must have a group for --groups, got none")
         if not tally.n_targets:
             continue
         if not n:
-            _check.refuse(path, f"line {number}", f"have {count} of at least 1 where targets are scored", n)
+            _check.refuse(path, at, f"have {count} of at least 1 where targets are scored", n)
         documents[key] = float(tally.nll_sum), n
         groups.append(group)
     return documents, groups if options.groups else None, len(given) - len(documents)
+
+
+def _same_documents(options: argparse.Namespace, ours: Documents, theirs: Documents) -> None:
+    """Refuse files that do not hold the same documents, of the same counts."""
+    first, second, count = options.receipts, options.against, PER[options.per]
+    for path, documents, other, others in ((second, theirs, first, ours), (first, ours, second, theirs)):
+        for key in others:
+            if key not in documents:
+                raise ValueError(f"{path}: the file must score the document {key!r}, as {other} does, got no such one")
+    for key, (_, n) in ours.items():
+        if theirs[key][1] != n:
+            hint = " (--per byte or char holds for any tokenizer)" if options.per == "target" else ""
+            _check.refuse(second, f"document {key!r}", f"have {count} {n}, as in {first}{hint}", theirs[key][1])
 
 
 def _progress() -> Callable[[int, int], object] | None:
@@ -139,13 +168,14 @@ def _table(report: dict[str, Any]) -> str:
     ]
     for name in UNITS:
         lines.append(_row(name, report[name]))
+    lines += [f"warning: {words}" for words in report["warnings"]]
     if "against" in report:
         against = report["against"]
         lines += ["", f"against {against['file']}: {against['observed']:.6g} nats per {per}"]
         lines.append(_row("difference", against["difference"]))
+        lines.append("the difference is the first minus the second, in nats: below 0 the first is the better")
         lines.append(f"the first is the lower in {100 * against['ours_lower']:.4g} % of the resamples")
         lines.append(_verdict(against["difference"]))
-    lines += [f"warning: {words}" for words in report["warnings"]]
     return "\n".join(lines)
 
 
@@ -154,6 +184,9 @@ def _row(name: str, numbers: dict[str, float]) -> str:
 
 
 def _verdict(difference: dict[str, Any]) -> str:
+    """Return the conclusion; one that would say too much carries what speaks against it."""
     if difference["low"] > 0.0 or difference["high"] < 0.0:
+        if difference["warnings"]:
+            return f"the interval does not hold 0, but that settles nothing: {'; '.join(difference['warnings'])}"
         return "the interval does not hold 0: the documents tell the two apart"
     return "the interval holds 0: these documents do not tell the two apart"

@@ -14,10 +14,10 @@ A line is a Tally's to_dict() with a document id.  Documents without a target ar
 
 __all__ = ["Receipt", "read_receipts"]
 
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from refcalc import _check, _json
+from refcalc.cli import _files
 from refcalc.exact_sum import ExactSum
 from refcalc.tally import Tally
 
@@ -36,11 +36,10 @@ class Receipt(NamedTuple):
 def read_receipts(path: str) -> dict[str | int, Receipt]:
     """Return the receipts in a file by document id, in their order; what is wrong is refused with path and line."""
     receipts: dict[str | int, Receipt] = {}
-    try:
-        lines = Path(path).read_bytes().decode("utf-8").removesuffix("\n").split("\n")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: the file must be UTF-8, got a bad byte at offset {error.start}") from None
-    for number, line in enumerate(lines, 1):
+    text = _files.read_text(path, "the receipts")
+    if not text.strip():
+        _check.refuse(path, "the file", "hold at least one receipt", 0)
+    for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
         at = f"line {number}"
         try:
             record = _json.read(line)

@@ -12,6 +12,7 @@ from unittest import mock
 
 from refcalc import Tally, bootstrap, paired_bootstrap
 from refcalc.cli import main
+from refcalc.resampling.documents import MOST_ENUMERATED
 
 THREE = [("a", 2.0, 2), ("b", 18.0, 9), ("c", 8.0, 4)]
 
@@ -89,10 +90,27 @@ class Documents(CommandCase):
         want = paired_bootstrap(ours, theirs)
         self.assertEqual((report["difference"]["observed"], report["ours_lower"]), (-1.0, 1.0))
         self.assertEqual(report["difference"]["low"], want.difference.low)
+
+    def test_a_conclusion_says_which_way_and_carries_what_speaks_against_it(self) -> None:
+        path = self.write("theirs.jsonl", "\n".join(line(key, s + n + i, n) for i, (key, s, n) in enumerate(THREE)))
         _, out, _ = self.run_on("bootstrap", self.path, "--against", path)
-        self.assertIn("the interval does not hold 0: the documents tell the two apart\n", out)
+        few = "only 3 documents to draw from: below 8 the interval is not to be trusted, most often it is too narrow"
+        self.assertEqual(
+            out.splitlines()[-3:],
+            [
+                "the difference is the first minus the second, in nats: below 0 the first is the better",
+                "the first is the lower in 100 % of the resamples",
+                f"the interval does not hold 0, but that settles nothing: {few}",
+            ],
+        )
+        self.assertIn(f"\nwarning: {few}\n\nagainst ", out)
         _, out, _ = self.run_on("bootstrap", self.path, "--against", self.path)
-        self.assertIn("the interval holds 0: these documents do not tell the two apart\n", out)
+        self.assertTrue(out.endswith("\nthe interval holds 0: these documents do not tell the two apart\n"))
+        nine = [(i, 1.0 + i % 4, 2) for i in range(9)]
+        ours = self.write("ours.jsonl", "\n".join(line(*each) for each in nine))
+        theirs = self.write("theirs.jsonl", "\n".join(line(i, s + 1 + i % 2, n) for i, s, n in nine))
+        _, out, _ = self.run_on("bootstrap", ours, "--against", theirs)
+        self.assertTrue(out.endswith("\nthe interval does not hold 0: the documents tell the two apart\n"))
 
     def test_progress_shows_on_a_terminal_only_and_leaves_nothing_behind(self) -> None:
         self.assertEqual(self.run_on("bootstrap", self.path)[2], "")
@@ -116,10 +134,11 @@ class Refusals(CommandCase):
         for text, message in [
             (good + '\n{"document": "b", "nll_s', "Unterminated string starting at at column 19"),
             (good + "\n\n" + good, "Expecting value at column 1"),
-            ("", "Expecting value at column 1"),
         ]:
             number = text.count("\n", 0, len(good) + 1) + 1
             self.assert_refused(text, f"PATH: line {number} must be JSON, got {message}")
+        for empty in ("", "\n"):
+            self.assert_refused(empty, "PATH: the file must hold at least one receipt, got 0")
         self.assert_refused(f"{good}\n[1]", "PATH: line 2 must hold a JSON object, got [1]")
         self.assert_refused(
             f"{good}\n{good}", "PATH: line 2 must name a document that no line before it names, got 'a'"
@@ -144,13 +163,43 @@ class Refusals(CommandCase):
 
     def test_what_the_options_need_must_be_there(self) -> None:
         text = "\n".join(line(*each) for each in THREE)
-        self.assert_refused(text, "PATH: line 1 must have the key n_bytes to divide by, got 'a'", "--per", "byte")
-        self.assert_refused(text, "PATH: line 1 must have the key group, got 'a'", "--groups")
+        message = "PATH: line 1: document 'a' must have n_words, its words, for --per word, got none"
+        self.assert_refused(text, message, "--per", "word")
+        self.assert_refused(text, "PATH: line 1: document 'a' must have a group for --groups, got none", "--groups")
         none = line("a", 1, 1, n_chars=0)
         self.assert_refused(
-            none, "PATH: line 1 must have n_chars of at least 1 where targets are scored, got 0", "--per", "char"
+            none,
+            "PATH: line 1: document 'a' must have n_chars of at least 1 where targets are scored, got 0",
+            "--per",
+            "char",
         )
         self.assert_refused(line("a", 1, 1), "bootstrap: documents must hold at least 2 documents to draw from, got 1")
+
+    def test_two_files_must_hold_the_same_documents(self) -> None:
+        text = "\n".join(line(*each, n_bytes=5) for each in THREE)
         other = self.write("other.jsonl", "\n".join(line(*each) for each in THREE[:2]))
-        message = "paired_bootstrap: theirs must have the document 'c', which ours has, got ['a', 'b']"
+        message = f"{other}: the file must score the document 'c', as PATH does, got no such one"
         self.assert_refused(text, message, "--against", other)
+        other = self.write("other.jsonl", "\n".join([text, line("d", 1, 1)]))
+        message = f"PATH: the file must score the document 'd', as {other} does, got no such one"
+        self.assert_refused(text, message, "--against", other)
+        other = self.write("other.jsonl", "\n".join(line(key, s, n + 1, n_bytes=n) for key, s, n in THREE))
+        hint = "(--per byte or char holds for any tokenizer)"
+        message = f"{other}: document 'a' must have n_targets 2, as in PATH {hint}, got 3"
+        self.assert_refused(text, message, "--against", other)
+        message = f"{other}: document 'a' must have n_bytes 5, as in PATH, got 2"
+        self.assert_refused(text, message, "--against", other, "--per", "byte")
+
+    def test_a_file_that_cannot_be_read_is_named(self) -> None:
+        message = f"refcalc: {self.folder}: the receipts must be a file that can be read, got Is a directory\n"
+        self.assertEqual(self.run_on("bootstrap", str(self.folder)), (2, "", message))
+
+
+class Help(CommandCase):
+    def test_it_says_how_the_methods_differ_and_what_the_difference_is(self) -> None:
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), self.assertRaises(SystemExit):
+            main(["bootstrap", "--help"])
+        for words in ("the same draws on every Python", "Koehn 2004", f"up to {MOST_ENUMERATED} documents"):
+            self.assertIn(words, out.getvalue())
+        self.assertIn("the difference is RECEIPTS minus the other: below 0 the first is the lower", out.getvalue())
