@@ -24,8 +24,8 @@ METHODS = """The methods, how to draw as many documents as there are, with repla
               1993, 13.3; Koehn 2004): the same law, and the very draws of code that is written so; slower
     exact     nothing is drawn: every possible resample counts with its probability; up to 10 documents, or groups
 
-With --against, the difference is RECEIPTS minus the other: below 0 the first is the lower, which is the better.  In each
-resample both have the same documents.
+With --against, the difference is RECEIPTS minus the other: below 0 the first is the lower, which is the better.  In
+each resample both have the same documents.
 """
 
 
@@ -111,7 +111,9 @@ def _read(path: str, options: argparse.Namespace) -> tuple[Documents, list[Any] 
         n = getattr(tally, count)
         at = f"line {number}: document {key!r}"
         if n is None:
-            raise ValueError(f"{path}: {at} must have {count}, its {NAMES[options.per]}s, for --per {options.per}, got none")
+            raise ValueError(
+                f"{path}: {at} must have {count}, its {NAMES[options.per]}s, for --per {options.per}, got none"
+            )
         if options.groups and group is None:
             raise ValueError(f"{path}: {at} must have a group for --groups, got none")
         if not tally.n_targets:
