@@ -4,10 +4,12 @@ __all__ = ["add_to", "run"]
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from refcalc import _check, _json
+from refcalc.cli import _files
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 ORDERS = (4, 7)
 COMPRESSORS = ("gzip -9", "xz -9e", "bzip2 -9")
 PRIMED = "xz -9e"
+SHORT = 10_000  # bytes: in a shorter text the headers of xz, some 60 bytes, are 0.05 bits per byte and more
+BYTE_ORDER_MARK = "\ufeff"
 
 DESCRIPTION = """What models that anybody has need for a text, in bits per character and per byte: lower is better.
 
@@ -24,8 +28,10 @@ DESCRIPTION = """What models that anybody has need for a text, in bits per chara
     primed        how much longer a compressed training text grows with the evaluation text behind it
     Kneser-Ney    interpolated modified Kneser-Ney of each order, fitted on the training text
 
-The vocabulary is every character of both texts.  A trained model that is not below the last line of the table has not
-yet earned its training.
+The vocabulary is every character of both texts.  A byte order mark at the start of a file is no character of its text
+and is left out.  The table goes from the worst to the best: a trained model that does not need less than the last line,
+whichever model that is, has not yet earned its training.  Below 10,000 bytes of evaluation text the headers of the
+compressors and xz's steps of 4 bytes show in their lines, and a warning says so.
 """
 
 
@@ -35,6 +41,7 @@ class Texts(NamedTuple):
     train: str
     evaluation: str
     runs_on: bool
+    warnings: tuple[str, ...]
 
 
 def add_to(subparsers: Any) -> None:
@@ -60,12 +67,18 @@ def add_to(subparsers: Any) -> None:
 
 def run(options: argparse.Namespace) -> tuple[str, int]:
     """Return what the command prints, and its exit status."""
+    if options.svg is not None:
+        _files.check_writable(options.svg, "the picture")
     texts = _texts(options)
+    try:
+        numbers = _report(texts, options)
+    finally:
+        _say("")
     report = {
         "train": options.train,
         "eval": options.evaluation,
         "held_out": options.held_out,
-        **_report(texts, options),
+        **numbers,
     }
     if options.svg is not None:
         _draw(options.svg, report)
@@ -82,18 +95,33 @@ def _texts(options: argparse.Namespace) -> Texts:
         _check.refuse(
             "baselines", "the evaluation text", "be EVAL or --held-out", "both" if options.held_out else "none"
         )
-    train = _read(options.train)
-    if options.held_out is None:
-        return Texts(train, _not_empty(options.evaluation, _read(options.evaluation)), runs_on=False)
-    cut = int((1 - _share(options.held_out)) * len(train))
-    return Texts(train[:cut], _not_empty("the held-out part", train[cut:]), runs_on=True)
+    share = None if options.held_out is None else _share(options.held_out)
+    train, warnings = _read(options.train, "the training text")
+    if share is None:
+        evaluation, more = _read(options.evaluation, "the evaluation text")
+        return Texts(train, evaluation, False, warnings + more + _too_short(evaluation))
+    cut = int((1 - share) * len(train))
+    if not cut:
+        _check.refuse("baselines", "what --held-out leaves for training", "hold at least one character", 0)
+    return Texts(train[:cut], train[cut:], True, warnings + _too_short(train[cut:]))
 
 
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: the file must be UTF-8, got a bad byte at offset {error.start}") from None
+def _read(path: str, what: str) -> tuple[str, tuple[str, ...]]:
+    """Return a text without its byte order mark, and a warning if it had one."""
+    text = _files.read_text(path, what)
+    marked = text.startswith(BYTE_ORDER_MARK)
+    text = text.removeprefix(BYTE_ORDER_MARK)
+    if not text:
+        _check.refuse("baselines", path, "hold at least one character", 0)
+    return text, (f"{path}: the byte order mark at its start is left out",) if marked else ()
+
+
+def _too_short(evaluation: str) -> tuple[str, ...]:
+    size = len(evaluation.encode("utf-8"))
+    if size >= SHORT:
+        return ()
+    reason = "headers (up to 70 bytes) and xz's steps of 4 bytes show in their lines"
+    return (f"{_number(size, 'byte')} to evaluate: below {SHORT:,} the compressors mean little, {reason}",)
 
 
 def _share(text: str) -> "Fraction":
@@ -107,12 +135,6 @@ def _share(text: str) -> "Fraction":
     if not 0 < share < 1:
         _check.refuse("baselines", "--held-out", "be a number above 0 and below 1", text)
     return share
-
-
-def _not_empty(what: str, text: str) -> str:
-    if not text:
-        _check.refuse("baselines", what, "hold at least one character", 0)
-    return text
 
 
 # --- the numbers -----------------------------------------------------------------------------------------------------
@@ -141,6 +163,7 @@ def _report(texts: Texts, options: argparse.Namespace) -> dict[str, Any]:
         "vocab_size": len(vocabulary),
         "history": "runs on from the training text" if texts.runs_on else "begins with the evaluation text",
         "models": sorted(models, key=lambda row: -row["bits"]),
+        "warnings": texts.warnings,
     }
 
 
@@ -149,13 +172,17 @@ def _model_bits(texts: Texts, vocabulary: list[str], orders: list[int]) -> dict[
     from refcalc.baselines.unigram import SmoothedUnigram, UniformBaseline  # noqa: PLC0415
     from refcalc.units import nats_to_bits  # noqa: PLC0415
 
+    _say("uniform and unigram ...")
     tallies = {
         "uniform": UniformBaseline(vocabulary).score(texts.evaluation),
         "unigram, add-one": SmoothedUnigram.fit(texts.train, vocabulary).score(texts.evaluation),
     }
     for order in orders:
+        name = f"Kneser-Ney, order {order}"
+        _say(f"{name}: fitting on {_number(len(texts.train), 'character')} ...")
         model = KneserNey.fit(texts.train, order, vocabulary)
-        tallies[f"Kneser-Ney, order {order}"] = model.score(texts.evaluation, texts.train if texts.runs_on else "")
+        _say(f"{name}: scoring {_number(len(texts.evaluation), 'character')} ...")
+        tallies[name] = model.score(texts.evaluation, texts.train if texts.runs_on else "")
     return {name: nats_to_bits(float(tally.nll_sum)) for name, tally in tallies.items()}
 
 
@@ -163,8 +190,19 @@ def _compressor_bits(texts: Texts) -> dict[str, int]:
     from refcalc.baselines.compression import compressed_bits  # noqa: PLC0415
 
     train, evaluation = texts.train.encode("utf-8"), texts.evaluation.encode("utf-8")
-    alone = {method: compressed_bits(evaluation, method) for method in COMPRESSORS}
-    return {**alone, f"{PRIMED}, primed": compressed_bits(evaluation, PRIMED, train)} if train else alone
+    bits = {}
+    for method in COMPRESSORS:
+        _say(f"{method} ...")
+        bits[method] = compressed_bits(evaluation, method)
+    _say(f"{PRIMED}, primed ...")
+    bits[f"{PRIMED}, primed"] = compressed_bits(evaluation, PRIMED, train)
+    return bits
+
+
+def _say(words: str) -> None:
+    """Show what is being done in one line of the terminal, in place of what was shown before; nowhere else."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{words}", end="", file=sys.stderr, flush=True)
 
 
 # --- the table and the picture ---------------------------------------------------------------------------------------
@@ -173,16 +211,21 @@ def _compressor_bits(texts: Texts) -> dict[str, int]:
 def _table(report: dict[str, Any]) -> str:
     source = report["eval"] or f"the last {report['held_out']} of {report['train']}"
     lines = [
-        f"train       {report['train']}: {report['n_train_chars']:,} characters",
-        f"evaluate    {source}: {report['n_chars']:,} characters, {report['n_bytes']:,} bytes",
-        f"vocabulary  {report['vocab_size']:,} characters, those of both texts",
+        f"train       {report['train']}: {_number(report['n_train_chars'], 'character')}",
+        f"evaluate    {source}: {_number(report['n_chars'], 'character')}, {_number(report['n_bytes'], 'byte')}",
+        f"vocabulary  {_number(report['vocab_size'], 'character')}, those of both texts",
         f"history     {report['history']}",
         "",
         f"{'':<24}{'bits per character':>20}{'bits per byte':>16}",
     ]
     for row in report["models"]:
         lines.append(f"{row['model']:<24}{row['bits_per_char']:>20.3f}{row['bits_per_byte']:>16.3f}")
+    lines += [f"warning: {words}" for words in report["warnings"]]
     return "\n".join(lines)
+
+
+def _number(n: int, what: str) -> str:
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 def _draw(path: str, report: dict[str, Any]) -> None:
@@ -190,5 +233,5 @@ def _draw(path: str, report: dict[str, Any]) -> None:
 
     rows = [(row["model"], row["bits_per_char"]) for row in report["models"]]
     name = Path(report["eval"] or report["train"]).name
-    title = f"{name}: {report['n_chars']:,} characters" + (" held out" if report["held_out"] else "")
+    title = f"{name}: {_number(report['n_chars'], 'character')}" + (" held out" if report["held_out"] else "")
     Path(path).write_text(ladder(rows, title=title, unit="bits per character"), encoding="utf-8")
