@@ -3,11 +3,12 @@
     a  an actual number             e  the expected one
     u  half the gap after 1 in the dtype: 2**-53 (float64), 2**-24 (float32), 2**-11 (float16), 2**-8 (bfloat16)
     V  classes                      N  targets whose losses were added up
+    p  a softmax probability        q  what the target gives to the same class
 """
 
 __all__ = ["FORMATS", "Limit", "limit", "sizes"]
 
-from math import copysign, frexp, fsum, inf, isinf, isnan, ldexp, log, log2, sqrt
+from math import copysign, expm1, frexp, fsum, inf, isinf, isnan, ldexp, log, log2, sqrt
 from typing import NamedTuple
 
 from refcalc import _check
@@ -20,15 +21,46 @@ FORMATS = {
     "bfloat16": (8, -125, 128),
 }
 _ROUNDOFF = {dtype: ldexp(1.0, -precision) for dtype, (precision, _, _) in FORMATS.items()}  # u
+_COMPUTATIONS = {
+    "loss": "log-softmax",
+    "probability": "softmax",
+    "gradient": "gradient",
+    "soft_gradient": "gradient of soft targets",
+}
 
 
 class Limit(NamedTuple):
-    """The error allowed: relative * |e| + fixed, or so many steps."""
+    """The error allowed: so many steps, or what `error` returns."""
 
     words: str
-    relative: float = 0.0
-    fixed: float = 0.0
+    relative: float = 0.0  # of a loss; else of log p
+    fixed: float = 0.0  # the same
     steps: float | None = None
+    quantity: str = "loss"
+    u: float = 0.0  # this and all below: of a probability or a gradient
+    denominator: float = 1.0
+    floor: float = 0.0
+
+    def share(self, steps: float, gap: float, a: float, e: float) -> float:
+        """Return which share of the error allowed is used by a, so many steps and such a gap from e."""
+        if self.steps is None:
+            return gap / self.error(a, e)
+        return steps / self.steps if self.steps else inf
+
+    def error(self, a: float, e: float) -> float:
+        """Return the error allowed to a where e is right, as derived at `limit`."""
+        if self.quantity == "loss":
+            return self.relative * abs(e) + self.fixed
+        g = min(abs(e) * self.denominator, 1.0)  # |p - q|
+        if self.quantity == "soft_gradient":
+            p, q = 1.0, 1.0
+        elif self.quantity == "gradient" and e < 0.0:
+            p, q = 1.0 - g, 1.0
+        else:
+            p, q = g, 0.0
+        moved = min(self.relative * abs(log(p)) + self.fixed, 700.0) if p else 0.0
+        part = expm1(moved) if a > e else -expm1(-moved)
+        return (p * part + self.u * (2.0 * g + q)) / self.denominator + self.floor
 
 
 # What a log-softmax in dtype may be off by, to first order in u.  One row; m its maximum, d[i] = x[i] - m, p its
@@ -41,9 +73,8 @@ class Limit(NamedTuple):
 #     the additions of s                              w h(V), see below
 #     terms that end among the subnormals             V times the least positive number
 #
-# The three logarithms of s cancel, and 2 t + H + 3 is left in units of u.  A softmax, or the gradient p - q, is
-# off by less than 3 u more (a division and a subtraction, and p |d| < 0.4).  For weighting or smoothing a loss,
-# 2 u t more is allowed.
+# The three logarithms of s cancel, and 2 t + H + 3 is left in units of u; 3 more are for the second order and for what
+# comes after.  For weighting or smoothing a loss, 2 u t more is allowed.
 #
 #     d not formed (log s + m, then minus x[y]), or logits rounded to dtype     u (3 scale + log V)
 #     e itself, where this package's float tier computed it (5.5 ulp)           11 2**-53 |e|
@@ -58,12 +89,37 @@ class Limit(NamedTuple):
 # The sum over targets is not: torch adds bfloat16 losses in bfloat16, in blocks of 16 that make chains of
 # 16 log_16(N) = 4 log2(N) terms.  Not covered is one chain in float32 over 10,000 equal terms or more.
 #
+# Probabilities.  Whether p is exp(d) / s or exp of the log-softmax, its relative error is the absolute one of log p:
+# the computed p lies between p exp(-E) and p exp(E), where
+#
+#     E = u (2 |log p| + log V + 6) + w h(V) + ...,
+#
+# the 3 of the 6 that are left being two units of the last exp, or of exp, and one of the division.  So a probability is
+# off by p (exp(E) - 1) upwards and by p (1 - exp(-E)) downwards, which is less than p: zero is explained only below the
+# floor, and the double only where E > log 2, in bfloat16 for p < 1e-33.  The floor is twice the least positive number
+# of float16, or twice the least normal one of the other dtypes, whose subnormals XLA flushes to zero.
+#
+# Gradients.  An element is e = (p - q) / D, D = N for a mean and 1 else.  The error of p is as above with 2 u more (1/D
+# and the product); q/D is off by u q/D, the difference and the result by u |e| each.  What p and q are, e and D tell:
+#
+#     a class that is not the target      q = 0       p = D e              so the error is about E e
+#     the target of a hard row, e < 0     q = 1       p = 1 - D |e|
+#     soft targets, label smoothing       q <= 1      p <= 1, where p (exp(E) - 1) is largest
+#
+# So with hard targets zero and the double are never explained, but for classes of such small p: a row has larger ones.
+# The target's own element, where p and q may cancel, is allowed up to u (log V + 11) / D; so are all of soft targets.
+#
+# Taken for granted: soft q are added up in float32, as in torch; jax, differentiating its log_softmax, adds in dtype.
+#
+#     e itself, where this package's float tier computed it (16 ulp)            32 2**-53 of p and of q
+#
 # An overflow before the result (10,000 losses added in float16) is no rounding: inf for a finite number is explained
 # only where that number lies within the error allowed of the end of dtype.
 def limit(
     function: str,
     *,
     dtype: str,
+    quantity: str = "loss",
     classes: int | None = None,
     scale: float = 0.0,
     reduction: str = "none",
@@ -71,14 +127,19 @@ def limit(
 ) -> Limit:
     """Return the error that computing in dtype can cause; the arguments are those of `closeness.compare`."""
     _check.choice(function, "dtype", dtype, tuple(FORMATS))
+    _check.choice(function, "quantity", quantity, tuple(_COMPUTATIONS))
     _check.choice(function, "reduction", reduction, ("none", "mean", "sum"))
     scale = _check.not_negative(function, "scale", scale, finite=True)
+    if quantity != "loss" and classes is None:
+        _check.refuse(function, "classes", f"be given for a {quantity}", classes)
+    if quantity == "probability" and reduction != "none":
+        _check.refuse(function, "reduction", "be 'none' for a probability", reduction)
     precision, low, _ = FORMATS[dtype]
     u, least = _ROUNDOFF[dtype], ldexp(1.0, low - precision)
-    words, relative, fixed = f"one rounding to {dtype}", u + 11.0 * 2.0**-53, least
+    words, relative, fixed, n = f"one rounding to {dtype}", u + 11.0 * 2.0**-53, least, 1
     if classes is not None:
         v = _check.count(function, "classes", classes, least=1)
-        words = f"a {dtype} log-softmax over {v} classes"
+        words = f"a {dtype} {_COMPUTATIONS[quantity]} over {v} classes"
         relative += 3.0 * u
         fixed += u * (log(v) + 6.0) + min(u, 2.0**-24) * _additions(v) + v * least
     if scale:
@@ -88,6 +149,9 @@ def limit(
             _check.refuse(function, "targets", f"be given for a {reduction}", targets)
         n = _check.count(function, "targets", targets, least=1)
         words += f", {reduction} of {n} targets"
+    if quantity != "loss":
+        return _of_probabilities(words, dtype, quantity, fixed, n if reduction == "mean" else 1)
+    if reduction != "none":
         relative += u * (2.0 + (_additions(n) if precision >= 24 else min(n, 4.0 * log2(n))))
         fixed *= n if reduction == "sum" else 1
     return Limit(words, relative, fixed)
@@ -105,11 +169,16 @@ def sizes(a: float, e: float, dtype: str, allowed: Limit, beyond: float = -1) ->
     # millions of pairs are compared, few need counting.  The half leaves room for the roundings of this line.
     few = a * e > 0.0 and gap < 0.5 * beyond * min(abs(a), size) * _ROUNDOFF[dtype]
     steps = 0 if few else _steps(a, e, dtype)
-    if allowed.steps is None:
-        share = gap / (allowed.relative * size + allowed.fixed)
-    else:
-        share = steps / allowed.steps if allowed.steps else inf
-    return steps, gap, gap / size, share
+    return steps, gap, gap / size, allowed.share(steps, gap, a, e)
+
+
+def _of_probabilities(words: str, dtype: str, quantity: str, fixed: float, denominator: int) -> Limit:
+    """Return the limit of a softmax or a gradient; fixed is that of the log-softmax."""
+    precision, low, _ = FORMATS[dtype]
+    u, own = _ROUNDOFF[dtype], 32.0 * 2.0**-53
+    fixed += own if quantity == "probability" else own + 2.0 * u
+    floor = 2.0 * ldexp(1.0, low - precision if dtype == "float16" else low - 1)
+    return Limit(words, 2.0 * u, fixed, None, quantity, u + own, denominator, floor)
 
 
 def _additions(n: int) -> float:
@@ -123,15 +192,12 @@ def _extreme_sizes(a: float, e: float, dtype: str, allowed: Limit) -> tuple[floa
     steps, gap = _steps(a, e, dtype), abs(a - e)
     apart = isinf(e) or (isinf(a) and a * e < 0.0)
     relative = inf if isinf(e) or not e else abs(a / 2.0 - e / 2.0) / abs(e / 2.0)
-    if allowed.steps is not None:
-        share = steps / allowed.steps if allowed.steps else inf
-    elif apart:
-        share = inf
-    else:  # an infinite a is an overflow: e had to be moved to the end of dtype
-        high = FORMATS[dtype][2]
-        moved = max(0.0, ldexp(1.0 - _ROUNDOFF[dtype], high) - abs(e)) if isinf(a) else gap
-        share = moved / (allowed.relative * abs(e) + allowed.fixed)
-    return steps, gap, relative, share
+    if allowed.steps is None and apart:
+        return steps, gap, relative, inf
+    # An infinite a is an overflow: e had to be moved to the end of dtype.
+    end = ldexp(1.0 - _ROUNDOFF[dtype], FORMATS[dtype][2])
+    moved = max(0.0, end - abs(e)) if isinf(a) else gap
+    return steps, gap, relative, allowed.share(steps, moved, a, e)
 
 
 def _steps(a: float, e: float, dtype: str) -> float:

@@ -75,6 +75,7 @@ def compare(
     expected: Nested,
     *,
     dtype: str = "float64",
+    quantity: str = "loss",
     classes: int | None = None,
     scale: float = 0.0,
     reduction: str = "none",
@@ -82,15 +83,18 @@ def compare(
 ) -> Comparison:
     """Return how actual differs from expected, and whether computing it in dtype can be why.
 
+    What rounding can cause is a worst case, sized by dtype and V: a number within it can still be wrong.
+
     actual, expected: a number, or any nesting of numbers, arrays and tensors.  Shapes that differ are a result, not an
         error.  A number that is no double (a large int, a Fraction) is rounded to one first.
     dtype: "float64", "float32", "float16" or "bfloat16", in which actual was computed.
-    classes: V, where the numbers are losses, log-probabilities, probabilities or gradients of losses.  Without it, a
-        difference is explained only if a single rounding to dtype can be its cause.
+    quantity: "loss" for losses and log-probabilities, "probability", or "gradient" and "soft_gradient" for that of a
+        cross-entropy by its logits; soft where targets are distributions or smoothed.  Class weights of 1 are assumed.
+    classes: V, of the softmax.  Without it a difference is explained only if one rounding to dtype can be its cause.
     scale: the largest |logit|, where the logits were rounded to dtype on their way, or where the target's logit is
         taken from a finished logsumexp (never x - max(x)); else 0.
-    reduction, targets: "mean" or "sum" over that many targets, where the running sum was held in dtype too.  For a
-        mean that was taken in a wider dtype, leave them out.
+    reduction, targets: "mean" or "sum" of a loss over that many targets, where the running sum was held in dtype too.
+        For a loss whose mean was taken in a wider dtype, leave them out; for the gradient of a mean, never.
 
     >>> print(compare([[0.1, 0.2], [0.3, 0.4]], [[0.1, 0.2], [0.1 + 0.2, 0.25]]))
     not explained by one rounding to float64: 2 of 4 numbers differ, first at [1][0]
@@ -102,23 +106,28 @@ def compare(
     0.25
     >>> [compare(loss, 4.5078125, dtype="bfloat16", classes=50257).explained for loss in (4.53125, 11.0625)]
     [True, False]
+    >>> [compare(p, 2e-5, dtype="bfloat16", quantity="probability", classes=50257).explained for p in (2.1e-5, 0.0)]
+    [True, False]
 
     ulp: the numbers of dtype are numbered in their order, subnormals included, and inf follows the largest finite one;
     the numbering runs evenly between neighbours and ends at inf.  The distance is the difference of two such numbers:
     rounding to the nearest moves by 0.5 at most, neighbours are 1 apart, 0.0 and -0.0 are 0 apart.
 
-    Raises ValueError for an unknown dtype or reduction, for classes or targets below 1, for a reduction without targets
-    and for a negative scale; TypeError for what is no number.
+    Raises ValueError for an unknown dtype, quantity or reduction, for classes or targets below 1, a reduction without
+    targets or of probabilities, a quantity that needs classes and has none, a negative scale; TypeError for no number.
 
     Accuracy: counts of ulp are exact between numbers of dtype, elsewhere correctly rounded; absolute differences are
     correctly rounded, relative ones within 1 ulp, both inf beyond the doubles.  The error allowed is derived in
-    `_rounding`, to first order in u, for log-softmax and for losses, their mean and sum; for weights and smoothing it
-    is measured only.  Torch and jax use about half of it at most, V = 10 to 151,936: tests/peers/check_closeness.py.
+    `_rounding`, to first order in u; for weighted and smoothed losses it is measured only.  For a loss it is about
+    u (4 loss + log V + 6), u = 2**-8 in bfloat16: 0.23 where the loss is log V = 10.8.  For a probability it is
+    u (2 |log p| + log V + 6) p: 0.15 p there.  For a gradient it is that share of p.  So zero and the double are
+    not explained, except for "soft_gradient" where |p - q| is below u (log V + 11) everywhere.  Torch and jax use about
+    half of it at most, V = 10 to 151,936 for losses and to 50,257 else: tests/peers/check_closeness.py.
 
     Source: Blanchard, Higham & Higham (2021), doi:10.1093/imanum/draa038, for the rounding of log-softmax.
     """
     allowed = _rounding.limit(
-        "compare", dtype=dtype, classes=classes, scale=scale, reduction=reduction, targets=targets
+        "compare", dtype=dtype, quantity=quantity, classes=classes, scale=scale, reduction=reduction, targets=targets
     )
     return _compare("compare", actual, expected, dtype, allowed)
 
@@ -129,6 +138,7 @@ def assert_close(
     *,
     dtype: str = "float64",
     ulp: float | None = None,
+    quantity: str = "loss",
     classes: int | None = None,
     scale: float = 0.0,
     reduction: str = "none",
@@ -151,7 +161,13 @@ def assert_close(
     Accuracy: see `compare`.
     """
     allowed = _rounding.limit(
-        "assert_close", dtype=dtype, classes=classes, scale=scale, reduction=reduction, targets=targets
+        "assert_close",
+        dtype=dtype,
+        quantity=quantity,
+        classes=classes,
+        scale=scale,
+        reduction=reduction,
+        targets=targets,
     )
     if ulp is not None:
         steps = _check.not_negative("assert_close", "ulp", ulp, finite=True)

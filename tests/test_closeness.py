@@ -6,9 +6,10 @@ import unittest
 from bisect import bisect_right
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from math import exp, inf, log, nan, nextafter
+from math import exp, expm1, inf, log, nan, nextafter
 from random import Random
 
+from refcalc import cross_entropy_gradient, softmax
 from refcalc._rounding import Limit, sizes
 from refcalc.closeness import Comparison, assert_close, compare
 
@@ -293,6 +294,118 @@ class Explained(unittest.TestCase):
                 self.assertFalse(compare(-inf, inf, dtype=dtype, classes=10).explained)
 
 
+class ProbabilitiesAndGradients(unittest.TestCase):
+    def setUp(self):
+        rng = Random(8)
+        self.rows = [[float(int(rng.random() * 64)) / 8 for _ in range(50)] for _ in range(40)]  # numbers of all dtypes
+        self.labels = [(7 * i) % 50 for i in range(40)]
+        self.right = cross_entropy_gradient(self.rows, self.labels)
+        self.options = {"quantity": "gradient", "classes": 50, "reduction": "mean", "targets": 40}
+
+    def gradient_in(self, dtype: str, probabilities: list[list[float]]) -> list[list[float]]:
+        """Return the mean gradient, rounded at each step."""
+        rows = [[p - (c == y) for c, p in enumerate(row)] for row, y in zip(probabilities, self.labels, strict=True)]
+        return [[rounded(rounded(x, dtype) * rounded(1 / 40, dtype), dtype) for x in row] for row in rows]
+
+    def test_honest_ones_are_explained_and_use_a_fair_part(self):
+        for dtype in ROUNDOFF:
+            with self.subTest(dtype=dtype):
+                p = [[rounded(exp(t), dtype) for t in log_softmax_in(dtype, row)] for row in self.rows]
+                right = [softmax(row) for row in self.rows]
+                for found in (
+                    compare(p, right, dtype=dtype, quantity="probability", classes=50),
+                    compare(self.gradient_in(dtype, p), self.right, dtype=dtype, **self.options),
+                ):
+                    self.assertTrue(found.explained, found)
+                    self.assertGreater(found.worst_share, 0.05 if dtype == "float64" else 0.1)
+
+    def test_a_zero_a_doubled_and_an_undivided_gradient_are_not_explained(self):
+        for dtype in ROUNDOFF:
+            for factor in 0.0, 0.5, 2.0, 40.0, -1.0:
+                with self.subTest(dtype=dtype, factor=factor):
+                    wrong = [[factor * x for x in row] for row in self.right]
+                    self.assertFalse(compare(wrong, self.right, dtype=dtype, **self.options).explained)
+                    soft = self.options | {"quantity": "soft_gradient"}
+                    self.assertFalse(compare(wrong, self.right, dtype=dtype, **soft).explained)
+
+    def test_a_doubled_gradient_of_confident_hits_is_not_explained_either(self):
+        rows = [[12.0 * (c == y) for c in range(50)] for y in self.labels]  # p = 0.9997, all others 6e-6
+        right = cross_entropy_gradient(rows, self.labels)
+        for dtype in ROUNDOFF:
+            for factor in 0.0, 2.0:
+                with self.subTest(dtype=dtype, factor=factor):
+                    wrong = [[factor * x for x in row] for row in right]
+                    self.assertFalse(compare(wrong, right, dtype=dtype, **self.options).explained)
+
+    def test_zero_and_doubled_probabilities_of_many_classes_are_not_explained(self):
+        right = 1 / 50257
+        for dtype in ROUNDOFF:
+            options = {"dtype": dtype, "quantity": "probability", "classes": 50257}
+            self.assertTrue(compare(rounded(right, dtype), right, **options).explained)
+            for wrong in 0.0, 2.0 * right:
+                with self.subTest(dtype=dtype, wrong=wrong):
+                    self.assertFalse(compare(wrong, right, **options).explained)
+
+    def test_what_underflows_may_be_zero(self):
+        floors = {"float64": 2.0**-1022, "float32": 2.0**-126, "bfloat16": 2.0**-126, "float16": 2.0**-24}
+        for dtype, floor in floors.items():
+            options = {"dtype": dtype, "quantity": "probability", "classes": 10}
+            self.assertTrue(compare(0.0, floor, **options).explained)
+            self.assertFalse(compare(0.0, 64.0 * floor, **options).explained)
+
+    def test_the_error_allowed_is_what_the_derivation_says(self):
+        # E = u (2 |log p| + log V + 6 or 8) + w h(V) + (V + 1) least + 32 * 2**-53; share = gap / the error allowed
+        for dtype, u in ROUNDOFF.items():
+            own = 32 * 2.0**-53
+            floor = 2.0**-23 if dtype == "float16" else 0.0  # those of the other dtypes are too small to matter
+            base = u * (log(50) + 6) + min(u, 2.0**-24) * 50 + 51 * LEAST[dtype] + own
+            for p in 0.5, 0.01:
+                for sign in 1, -1:
+                    off = sign * p / 64
+                    with self.subTest(dtype=dtype, p=p, sign=sign):
+                        part = abs(expm1(sign * (base - 2 * u * log(p))))
+                        options = {"dtype": dtype, "classes": 50}
+                        share = compare(p + off, p, quantity="probability", **options).worst_share
+                        want = p * part + 2 * (u + own) * p + floor
+                        self.assertAlmostEqual(share * want / abs(off), 1.0, delta=1e-9)
+                        part = abs(expm1(sign * (base + 2 * u - 2 * u * log(p))))
+                        options |= {"reduction": "mean", "targets": 40}
+                        for e, q in (p / 40, 0.0), ((p - 1) / 40, 1.0):
+                            share = compare(e + off / 40, e, quantity="gradient", **options).worst_share
+                            want = (p * part + (u + own) * (2 * 40 * abs(e) + q)) / 40 + floor
+                            self.assertAlmostEqual(share * want / abs(off / 40), 1.0, delta=1e-9)
+                        part = abs(expm1(sign * (base + 2 * u)))
+                        share = compare(p / 40 + off / 40, p / 40, quantity="soft_gradient", **options).worst_share
+                        want = (part + (u + own) * (2 * p + 1)) / 40 + floor
+                        self.assertAlmostEqual(share * want / abs(off / 40), 1.0, delta=1e-9)
+
+    def test_a_sum_divides_by_nothing_and_large_scales_are_taken(self):
+        options = {"dtype": "bfloat16", "quantity": "gradient", "classes": 50}
+        whole = compare(0.26, 0.25, reduction="sum", targets=40, **options)
+        self.assertEqual(whole.worst_share, compare(0.26, 0.25, **options).worst_share)
+        self.assertTrue(compare(1.0, 0.25, scale=1e6, **options).explained)
+        self.assertEqual(compare(0.1, 0.0, **options).explained, False)
+
+    def test_verdicts_name_what_was_computed(self):
+        for quantity, words in [
+            ("probability", "softmax over 50 classes"),
+            ("gradient", "gradient over 50 classes, mean of 40 targets"),
+            ("soft_gradient", "gradient of soft targets over 50 classes, mean of 40 targets"),
+        ]:
+            options = {} if quantity == "probability" else {"reduction": "mean", "targets": 40}
+            found = compare([0.5], [0.015625], dtype="bfloat16", quantity=quantity, classes=50, **options)
+            self.assertEqual(found.allowed, f"a bfloat16 {words}")
+        found = compare([0.03125], [0.015625], dtype="bfloat16", **self.options)
+        self.assertEqual(
+            str(found),
+            "not explained by a bfloat16 gradient over 50 classes, mean of 40 targets: "
+            "1 of 1 numbers differ, first at [0]\n"
+            "worst at [0]: 0.03125 (0x1.0000000000000p-5) against 0.015625 (0x1.0000000000000p-6), "
+            "16.9 x the error allowed\n"
+            "off by up to 128 ulp of bfloat16 at [0], 0.0156 at [0], relative 1 at [0]",
+        )
+
+
 class Messages(unittest.TestCase):
     def test_a_verdict_says_what_where_and_how_bad(self):
         found = compare([[4.5, 1.0], [2.0, 0.15625]], [[4.25, 1.0], [2.0, 0.125]], dtype="bfloat16", classes=10)
@@ -388,6 +501,13 @@ class Messages(unittest.TestCase):
                  "reduction must be one of 'none', 'mean', 'sum', got 'max'"),
                 ((1.0, 1.0), {"reduction": "mean"}, ValueError, "targets must be given for a mean, got None"),
                 ((1.0, 1.0), {"reduction": "sum", "targets": 0}, ValueError, "targets must be at least 1, got 0"),
+                ((1.0, 1.0), {"quantity": "grad"}, ValueError,
+                 "quantity must be one of 'loss', 'probability', 'gradient', 'soft_gradient', got 'grad'"),
+                ((1.0, 1.0), {"quantity": "gradient"}, ValueError, "classes must be given for a gradient, got None"),
+                ((1.0, 1.0), {"quantity": "probability", "classes": 9, "reduction": "mean", "targets": 2}, ValueError,
+                 "reduction must be 'none' for a probability, got 'mean'"),
+                ((1.0, 1.0), {"quantity": "gradient", "classes": 9, "reduction": "mean"}, ValueError,
+                 "targets must be given for a mean, got None"),
                 (([[1.0], ["x"]], 1.0), {}, TypeError, "actual[1][0] must be a number, got 'x'"),
                 ((1.0, [1.0, None]), {}, TypeError, "expected[1] must be a number, got None"),
                 (({}, 1.0), {}, TypeError, "actual must be a number, got {}"),

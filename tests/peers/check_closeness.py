@@ -50,6 +50,19 @@ def truth(row: torch.Tensor) -> list[float]:
         return [float(x - normaliser) for x in exact]
 
 
+def gradient(x: torch.Tensor, y: torch.Tensor, **options) -> torch.Tensor:
+    z = x.clone().requires_grad_()
+    F.cross_entropy(z, y, **options).backward()
+    return z.grad
+
+
+def jax_gradient(x: torch.Tensor, q: torch.Tensor, name: str, reduction: str):
+    """Return the gradient of -sum q log p, all of it in one dtype."""
+    z, q = (jnp.array(t.double().numpy(), dtype=NUMPY[name]) for t in (x, q))
+    add = jnp.mean if reduction == "mean" else jnp.sum
+    return jax.grad(lambda z: add(-jnp.sum(q * jax.nn.log_softmax(z, -1), -1)))(z)
+
+
 class NumberLines(unittest.TestCase):
     def test_one_ulp_is_the_spacing_of_numpy_and_of_ml_dtypes(self):
         rng = np.random.default_rng(1)
@@ -170,16 +183,52 @@ class HonestRounding(unittest.TestCase):
             self.check(got, -F.log_softmax(x.double(), -1), scale=float(x.abs().max()), **options)
             self.assertFalse(compare(got, -F.log_softmax(x.double(), -1), **options).explained)
 
-    def test_softmax_and_the_gradient_are_explained(self):
-        for seed, (size, name) in enumerate((s, d) for s in SIZES for d in NARROW):
-            x = rows_of("ordinary", size, seed, rows=4).to(TORCH[name])
-            self.check(F.softmax(x, -1), F.softmax(x.double(), -1), dtype=name, classes=size)
-            grads = []
-            for z in x.clone().requires_grad_(), x.double().requires_grad_():
-                F.cross_entropy(z, torch.zeros(4, dtype=torch.long), reduction="sum").backward()
-                grads.append(z.grad)
-            self.check(*grads, dtype=name, classes=size)
-        print("softmax and gradient, share:", self.used)
+    def test_a_softmax_is_explained(self):
+        for seed, (size, kind, name) in enumerate((s, k, d) for s in SIZES for k in KINDS for d in NARROW):
+            x = rows_of(kind, size, seed, rows=1).to(TORCH[name])
+            other = jnp.array(x.double().numpy(), dtype=NUMPY[name])
+            want, options = F.softmax(x.double(), -1), {"dtype": name, "quantity": "probability", "classes": size}
+            with self.subTest(size=size, kind=kind, dtype=name):
+                self.check(F.softmax(x, -1), want, **options)
+                self.check(F.log_softmax(x, -1).exp(), want, **options)
+                self.check(jax.nn.softmax(other, -1), want, **options)
+                self.check(jnp.exp(jax.nn.log_softmax(other, -1)), want, **options)
+        print("softmax, share:", self.used)
+
+    def test_the_gradient_is_explained_for_labels_smoothing_and_soft_targets(self):
+        cases = [(s, n, k, d) for s, n in ((10, 8), (100, 5), (1000, 1)) for k in KINDS for d in NARROW]
+        for seed, (size, n, kind, name) in enumerate([*cases, (50257, 1, "ordinary", "float16")]):
+            generator = torch.Generator().manual_seed(seed)
+            x = rows_of(kind, size, seed, rows=n).to(TORCH[name])
+            labels = torch.randint(0, size, (n,), generator=generator)
+            labels[::3] = 0  # the class of the confident rows
+            soft = F.softmax(3.0 * torch.randn(n, size, generator=generator), -1).to(TORCH[name])
+            for quantity, y, smoothing in [
+                ("gradient", labels, 0.0), ("soft_gradient", labels, 0.125), ("soft_gradient", soft, 0.0)
+            ]:
+                for reduction in "mean", "sum":
+                    wide = y.double() if y is soft else y
+                    want = gradient(x.double(), wide, label_smoothing=smoothing, reduction=reduction)
+                    options = {"dtype": name, "quantity": quantity, "classes": size}
+                    options |= {"reduction": reduction, "targets": n}
+                    with self.subTest(size=size, n=n, kind=kind, smoothing=smoothing, soft=y is soft, **options):
+                        got = gradient(x, y, label_smoothing=smoothing, reduction=reduction)
+                        self.check(got, want, **options)
+                        if y is labels and not smoothing:  # the sum of soft targets is not jax's to be relied on
+                            got = jax_gradient(x, F.one_hot(y, size), name, reduction)
+                            self.check(got, want, **options)
+        print("gradient, share:", self.used)
+
+    def test_probabilities_and_gradients_in_float64_are_explained_against_refcalc(self):
+        for seed, (size, kind) in enumerate((s, k) for s in SIZES[:3] for k in KINDS):
+            x, y = rows_of(kind, size, seed, rows=8), torch.arange(8)
+            options = {"dtype": "float64", "classes": size}
+            with self.subTest(size=size, kind=kind):
+                want = [refcalc.softmax(row) for row in x.tolist()]
+                self.check(F.softmax(x, -1), want, quantity="probability", **options)
+                want = refcalc.cross_entropy_gradient(x.tolist(), y.tolist())
+                self.check(gradient(x, y), want, quantity="gradient", reduction="mean", targets=8, **options)
+        print("softmax and gradient in float64, share:", self.used)
 
 
 class Mistakes(unittest.TestCase):
