@@ -10,7 +10,7 @@ from refcalc.evidence import Evidence
 from refcalc.mistakes import MISTAKES
 from refcalc.mistakes.kind import ALL, PERPLEXITIES
 from refcalc.mistakes.ranking import RANKING
-from refcalc.mistakes.trials import Nearness, Trials
+from refcalc.mistakes.trials import Nearness, Numbers, Trials
 
 NEAREST = 3  # how many near misses are shown
 
@@ -104,7 +104,7 @@ def diagnose(
     agrees = trials.right is not None and near.same(number, trials.right)
     singles, untried = trials.singles()
     hidden = () if trials.right is None else tuple(
-        names[0] for names, value in singles.items() if near.same(value, trials.right)
+        names[0] for names, values in singles.items() if all(near.same(value, trials.right) for value in values)
     )  # fmt: skip
     found: tuple[Candidate, ...] = ()
     nearest: tuple[Candidate, ...] = ()
@@ -142,19 +142,17 @@ def _reported(reported: float | str, quantity: str) -> tuple[float, float]:
 
 
 def _sought(
-    number: float, near: Nearness, singles: dict[tuple[str, ...], float], pairs: dict[tuple[str, ...], float]
+    number: float, near: Nearness, singles: Numbers, pairs: Numbers
 ) -> tuple[tuple[Candidate, ...], tuple[Candidate, ...]]:
     """Return the candidates that match, best first, and where there are none the nearest misses.
 
     A pair of which one member alone gives the number says nothing more than that member, and is left out.
     """
-    matching = {names for names, value in singles.items() if near.same(number, value)}
+    values = {names: _nearest(number, each) for names, each in (*singles.items(), *pairs.items())}
+    matching = {names for names in singles if near.same(number, values[names])}
     matching |= {
-        names
-        for names, value in pairs.items()
-        if near.same(number, value) and not any((name,) in matching for name in names)
+        names for names in pairs if near.same(number, values[names]) and not any((name,) in matching for name in names)
     }
-    values = {**singles, **pairs}
     if matching or not isfinite(number):
         found = [_candidate(near, names, number, values[names]) for names in matching]
         return tuple(sorted(found, key=lambda each: (len(each.mistakes), sum(map(RANKING.index, each.mistakes))))), ()
@@ -166,6 +164,15 @@ def _sought(
         if len(different) < NEAREST and not any(values[names] == values[other] for other in different):
             different.append(names)
     return (), tuple(_candidate(near, names, number, values[names]) for names in different)
+
+
+def _nearest(number: float, values: tuple[float, ...]) -> float:
+    """Return the value that is nearest to a number; an infinity, and nan, to itself."""
+    if len(values) == 1:
+        return values[0]
+    same = [value for value in values if value == number or (isnan(value) and isnan(number))]
+    finite = [value for value in values if isfinite(value)]
+    return same[0] if same else min(finite or values, key=lambda value: abs(value - number))
 
 
 def _candidate(near: Nearness, names: tuple[str, ...], number: float, value: float) -> Candidate:

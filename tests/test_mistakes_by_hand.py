@@ -109,7 +109,7 @@ def without(token: int) -> list[tuple[int, int, float]]:
 
 
 def prompts_counted() -> int:
-    return len(scored(keep=lambda b, p: MASK[b][p] and label(b, p) and not edge(b, p)))
+    return len(scored(keep=lambda b, p: kept(b, p) or (prompt(b, p) and not edge(b, p))))
 
 
 BY_HAND = {
@@ -121,8 +121,8 @@ BY_HAND = {
     "cross-row-leak": leak,
     "padding-scored": lambda: mean(all_pairs(lambda b, p: not (MASK[b][p] and MASK[b][p - 1]) or wanted(b, p))),
     "ignored-labels-scored": lambda: mean(all_pairs(lambda b, p: MASK[b][p] and MASK[b][p - 1])),
-    "prompt-scored": lambda: mean(scored(keep=lambda b, p: MASK[b][p] and label(b, p) and not edge(b, p))),
-    "document-edge-scored": lambda: mean(scored(keep=lambda b, p: MASK[b][p] and label(b, p) and not prompt(b, p))),
+    "prompt-scored": lambda: mean(scored(keep=lambda b, p: kept(b, p) or (prompt(b, p) and not edge(b, p)))),
+    "document-edge-scored": lambda: mean(scored(keep=lambda b, p: kept(b, p) or (edge(b, p) and not prompt(b, p)))),
     "mask-not-shifted": lambda: mean(all_pairs(lambda b, p: kept(b, p - 1))),
     "pad-row-predicts": lambda: mean(all_pairs(kept)),
     "inverted-mask": lambda: mean(all_pairs(lambda b, p: not kept(b, p) and not double_bos(b, p))),

@@ -49,17 +49,20 @@ class Naming(unittest.TestCase):
         self.assertLessEqual(expected(quantity, option), {name for (name,) in singles}, untried)
         # A pair that is one of its members, or the right number, but for rounding, is no pair.
         assert trials.right is not None
-        numbers = {names: value for names, value in singles.items() if not near.same(value, trials.right)}
-        for names, value in trials.pairs().items():
-            if not any(near.same(value, known) for known in (trials.right, *(singles[name,] for name in names))):
-                numbers[names] = value
+        right = trials.right
+        numbers = [(v, names) for names, values in singles.items() for v in values if not near.same(v, right)]
+        for names, values in trials.pairs().items():
+            known = [right, *(value for name in names for value in singles[name,])]
+            numbers += [(v, names) for v in values if not any(near.same(v, each) for each in known)]
         groups: list[list[tuple[str, ...]]] = [[]]
-        ordered = sorted((value, names) for names, value in numbers.items() if isfinite(value))
+        ordered = sorted(each for each in numbers if isfinite(each[0]))
         for (before, _), (value, names) in pairwise([(-1e300, ()), *ordered]):
             if not near.same(before, value):
                 groups.append([])
             groups[-1].append(names)
-        alone = {group[0][0] for group in groups if len(group) == 1 and len(group[0]) == 1}
+        alone = {group[0][0] for group in groups if len({*group}) == 1 and len(group[0]) == 1}
+        beside = {names[0] for group in groups if len({*group}) > 1 for names in group if len(names) == 1}
+        self.assertEqual(beside, set())
         self.assertEqual(expected(quantity, option) - alone - {"empty-rows-nan"}, set())
         self.assertLessEqual(max(map(len, groups)), 3, max(groups, key=len))
 
@@ -82,9 +85,14 @@ class Naming(unittest.TestCase):
             singles, _ = trials.singles()
             proof = prove(batch, quantity)
             for name in draw.sample(proof.alone, 2):
-                found = diagnose(singles[name,], batch, quantity=quantity)
-                self.assertEqual([candidate.mistakes for candidate in found.candidates], [(name,)])
-            pairs = {names: v for names, v in trials.pairs().items() if isfinite(v) and {*names} <= {*proof.alone}}
+                for value in singles[name,]:
+                    found = diagnose(value, batch, quantity=quantity)
+                    self.assertEqual([candidate.mistakes for candidate in found.candidates], [(name,)])
+            pairs = {
+                names: values[-1]
+                for names, values in trials.pairs().items()
+                if isfinite(values[-1]) and {*names} <= {*proof.alone}
+            }
             for names in draw.sample(sorted(pairs), 3):
                 found = diagnose(pairs[names], batch, quantity=quantity)
                 self.assertLessEqual(len(found.candidates), 3)

@@ -41,14 +41,9 @@ def _comment(batch: Any, quantity: str, proof: Any) -> dict[str, Any]:
     from refcalc.mistakes.kind import ALL  # noqa: PLC0415
     from refcalc.mistakes.pipeline import Run  # noqa: PLC0415
 
-    kept = Run(batch)
-    labels = [
-        [y if kept.kept[b][p] and (p == 0 or kept.open(b, p - 1)) else -100 for p, y in enumerate(row)]
-        for b, row in enumerate(batch.tokens)
-    ]
     return {
         "answers": {name: Run(batch, name).value() for name in ALL},
-        "labels_to_score": labels,
+        "labels_to_score": Run(batch).labels_to_score(),
         f"told apart by {quantity} in float32": list(proof.alone),
         "hidden": list(proof.hidden),
         "coincide": [[" + ".join(names) for names in group] for group in proof.coincide],

@@ -89,12 +89,15 @@ class Run(Reading):
             mean, total, n = reduce(self, scored)
             return Reduced(mean, total, n, lambda rows: reduced(scored.of(rows)))
 
-        result: Reduced = self.remembered(tuple(steps), lambda: reduced(self._scored_items(*steps[:3])))
+        key = (self.labels_alone, *steps)
+        result: Reduced = self.remembered(key, lambda: reduced(self._scored_items(*steps[:3])))
         return result
 
     def _scored_items(self, score: Any, align: Any, select: Any) -> Scored:
         """Return the items that count, with their losses."""
-        chosen, counts, scored = self.remembered(("chosen", align, select), lambda: self._chosen(align, select))
+        chosen, counts, scored = self.remembered(
+            ("chosen", self.labels_alone, align, select), lambda: self._chosen(align, select)
+        )
         items, targets = self.remembered(("items", align), lambda: self._items(align))
         known: list[Any] = self.remembered(("losses", score, align), lambda: [None] * len(items))
         nll = self._loss(score)

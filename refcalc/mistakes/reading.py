@@ -3,8 +3,9 @@
 __all__ = ["Reading"]
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from math import inf
-from typing import Any
+from typing import Any, Self
 
 from refcalc import _check
 from refcalc.evidence import Batch, Evidence
@@ -18,6 +19,7 @@ class Reading:
 
     weight, smoothing: those of the batch where the quantity is a loss, else none.
     groups: those of the evidence, or each row on its own.  kept: whether a place may be a target, [row][place].
+    labels_alone: whether the labels alone say what counts, whatever the row that a label is paired with.
     """
 
     def __init__(self, evidence: Evidence, quantity: str = "mean_nll", dtype: str = "float64") -> None:
@@ -26,8 +28,9 @@ class Reading:
         loss = self.batch is not None and quantity in LOSSES
         self.weight = self.batch.weight if loss and self.batch else None
         self.smoothing = self.batch.label_smoothing if loss and self.batch else 0.0
+        self.labels_alone = False
         self.groups = evidence.groups or [[b] for b in range(len(evidence.lengths))]
-        self.kept = [[self._keeps(b, p) for p in range(n)] for b, n in enumerate(evidence.lengths)]
+        self.kept = self._all_kept()
         self._rows: dict[tuple[int, int], Sequence[float]] = {}
         self._facts: dict[tuple[int, int], tuple[float, float]] = {}
         self._nll: dict[tuple[int, int, int], float] = {}
@@ -98,10 +101,41 @@ class Reading:
         label = self.batch.ignore_index if given is None else given[c][p]
         return self.batch.tokens[c][p] if label == self.batch.ignore_index else label
 
-    def open(self, b: int, t: int) -> bool:
-        """Return whether the attention mask has a token at a place."""
+    def padding(self, b: int, t: int) -> bool:
+        """Return whether the attention mask hides a place."""
         mask = self.batch.attention_mask if self.batch else None
-        return mask is None or mask[b][t]
+        return mask is not None and not mask[b][t]
+
+    def open(self, b: int, t: int) -> bool:
+        """Return whether a row may be scored as far as the attention mask goes."""
+        return self.labels_alone or not self.padding(b, t)
+
+    def masked(self, b: int, p: int) -> bool:
+        """Return whether the attention mask leaves no target at a place.
+
+        The first token after padding has no row that predicts it, which labels alone can only say by ignoring it.
+        """
+        return self.padding(b, p) or (self.labels_alone and p > 0 and self.padding(b, p - 1))
+
+    def labels_to_score(self) -> list[list[int]]:
+        """Return labels that alone say what counts: the target where one is scored, elsewhere the ignore index.
+
+        The first place of a sequence is in no pair; it keeps its label, as labels do.
+        """
+        ignored = self.logits().ignore_index
+        kept = self.by_labels().kept
+        return [[self.target(b, p) if keep else ignored for p, keep in enumerate(row)] for b, row in enumerate(kept)]
+
+    def by_labels(self) -> Self:
+        """Return the same reading with labels alone to say what counts; the right number is the same.
+
+        Of right pairs each has a label of its own.  A wrong shift pairs labels with other rows, padding among them, and
+        what is scored then depends on whether the row is looked at.
+        """
+        other = copy(self)  # what was read and scored is shared
+        other.labels_alone = True
+        other.kept = other._all_kept()
+        return other
 
     def ordinal(self, p: int) -> int:
         """Return which target of its row a place is, counted from 0."""
@@ -111,7 +145,7 @@ class Reading:
         """Return whether a place holds a BOS at the head of its sequence that has a BOS before it."""
         if self.batch is None or self.batch.bos_id is None or self.batch.tokens[b][p] != self.batch.bos_id:
             return False
-        head = [token for t, token in enumerate(self.batch.tokens[b][:p]) if self.open(b, t)]
+        head = [token for t, token in enumerate(self.batch.tokens[b][:p]) if not self.padding(b, t)]
         return bool(head) and all(token == self.batch.bos_id for token in head)
 
     # --- weight and smoothing ----------------------------------------------------------------------------------------
@@ -175,9 +209,12 @@ class Reading:
             _check.target("diagnose", f"the target of {self._at(b, t)}", y, self.batch.classes)
         return (m - float(self.row(b, t)[y])) + log_sum
 
+    def _all_kept(self) -> list[list[bool]]:
+        return [[self._keeps(b, p) for p in range(n)] for b, n in enumerate(self.evidence.lengths)]
+
     def _keeps(self, b: int, p: int) -> bool:
         if self.batch is None:
             mask: Any = self.evidence.mask  # type: ignore[attr-defined]
             return mask is None or bool(mask[b][p])
         ignored = self.batch.labels[b][p] == self.batch.ignore_index
-        return not ignored and self.open(b, p) and not self.second_bos(b, p)
+        return not ignored and not self.masked(b, p) and not self.second_bos(b, p)

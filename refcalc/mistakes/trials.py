@@ -1,6 +1,6 @@
 """Every wrong number that the catalogue can make of an evidence, and when two numbers are the same but for rounding."""
 
-__all__ = ["Nearness", "Trials"]
+__all__ = ["Nearness", "Numbers", "Trials"]
 
 from itertools import combinations
 from math import expm1, inf, isfinite, isnan, log
@@ -12,15 +12,23 @@ from refcalc.mistakes.kind import PERPLEXITIES, STEPS, DoesNotApply, Mistake
 from refcalc.mistakes.pipeline import COUNT_OF, Run
 from refcalc.units import LOG_2
 
+Numbers = dict[tuple[str, ...], tuple[float, ...]]  # by names of mistakes
+
 
 class Trials:
-    """The right number of an evidence, and every wrong one that the catalogue can make of it."""
+    """The right number of an evidence, and every wrong one that the catalogue can make of it.
+
+    Where a mask hides places, what counts can be read from the mask of both places of a pair or from the labels alone.
+    Right pairs are the same either way; those of a wrong shift are not, and such a kind has a number for each way.
+    """
 
     def __init__(self, evidence: Evidence, quantity: str, dtype: str) -> None:
         count = COUNT_OF.get(quantity)
         if count is not None and evidence.total(count) is None:
             _check.refuse("diagnose", "evidence", f"have {count} for {quantity}", None)
         self.run, self.right, self.refusal = Run(evidence, quantity, dtype), None, None
+        masked = self.run.batch is not None and self.run.batch.attention_mask is not None
+        self._by_labels = self.run.by_labels() if masked else None
         try:
             self.right = self.run.value()
         except DoesNotApply:
@@ -32,36 +40,54 @@ class Trials:
                 raise
             self.refusal = str(error)  # a label that is no class: a mistake may still explain the number
         self._applying: list[Mistake] = []
+        self._twofold: set[str] = set()  # kinds that have two numbers
 
     right: float | None
     refusal: str | None
 
-    def singles(self) -> tuple[dict[tuple[str, ...], float], dict[str, str]]:
+    def singles(self) -> tuple[Numbers, dict[str, str]]:
         """Return the values by mistake, and for those that cannot be made what they would need."""
-        values: dict[tuple[str, ...], float] = {}
+        values: Numbers = {}
         untried: dict[str, str] = {}
         for name, mistake in MISTAKES.items():
             if mistake.step not in STEPS or self.run.quantity not in mistake.quantities:
                 continue
             try:
-                values[name,] = self.run.value(mistake)
-                self._applying.append(mistake)
+                values[name,] = self._values(mistake, both=mistake.step in ("align", "select", "reduce"))
             except DoesNotApply as error:
                 untried[name] = str(error)
+                continue
             except ValueError:  # a row that only the mistake reads holds what is no score
                 untried[name] = "rows of logits that can be read where nothing should be scored"
+                continue
+            self._applying.append(mistake)
+            if len(values[name,]) > 1:
+                self._twofold.add(name)
         return values, untried
 
-    def pairs(self) -> dict[tuple[str, ...], float]:
+    def pairs(self) -> Numbers:
         """Return the values by two mistakes from different steps; after singles."""
-        values: dict[tuple[str, ...], float] = {}
+        values: Numbers = {}
         for one, other in combinations(self._applying, 2):
             if one.step != other.step:
+                both = one.name in self._twofold or other.name in self._twofold
                 try:
-                    values[one.name, other.name] = self.run.value(one, other)
+                    values[one.name, other.name] = self._values(one, other, both=both)
                 except (DoesNotApply, ValueError):
                     continue
         return values
+
+    def _values(self, *mistakes: Mistake, both: bool) -> tuple[float, ...]:
+        """Return the value, and where it is another one by labels alone, that one too."""
+        value = self.run.value(*mistakes)
+        if both and self._by_labels is not None:
+            try:
+                other = self._by_labels.value(*mistakes)
+            except (DoesNotApply, ValueError):
+                return (value,)
+            if other != value and not (isnan(other) and isnan(value)):
+                return value, other
+        return (value,)
 
 
 class Nearness:

@@ -49,7 +49,7 @@ def padding_scored(run: Run, items: list[Item]) -> Counts:
         return _same([True] * len(items))
     if batch.attention_mask is None:
         raise DoesNotApply("attention_mask")
-    return _same([run.kept[c][p] or not run.open(c, p) or not run.open(b, t) for b, t, c, p in items])
+    return _same([run.kept[c][p] or run.padding(c, p) or not run.open(b, t) for b, t, c, p in items])
 
 
 @entered(
@@ -163,7 +163,8 @@ def inverted_mask(run: Run, items: list[Item]) -> Counts:
     >>> witness(inverted_mask, Records([[1, 1, 5]], mask=[[1, 1, 0]]))
     'right 1, wrong 5'
     """
-    return _same([not run.kept[c][p] and not run.second_bos(c, p) for b, t, c, p in items])
+    second = run.second_bos if not run.labels_alone else lambda c, p: False  # labels ignore it like the others
+    return _same([not run.kept[c][p] and not second(c, p) for b, t, c, p in items])
 
 
 @entered(
@@ -244,7 +245,11 @@ def _same(counted: Sequence[float]) -> Counts:
 
 def _by_labels(run: Run, items: list[Item], labels: list[list[int]]) -> list[bool]:
     ignored = run.logits().ignore_index
-    return [labels[c][p] != ignored and run.open(c, p) and run.open(b, t) for b, t, c, p in items]
+
+    def wanted(c: int, p: int) -> bool:
+        return labels[c][p] != ignored and not (run.masked(c, p) or run.second_bos(c, p))
+
+    return [run.open(b, t) and wanted(c, p) for b, t, c, p in items]
 
 
 def _with_prompt(run: Run, items: list[Item]) -> list[bool]:
