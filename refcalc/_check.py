@@ -57,7 +57,10 @@ Nested = Any  # a number, or a sequence of nested numbers: Python's type system 
 
 def shown(value: object) -> str:
     """Return value as a refusal shows it: its repr, cut short where it is long."""
-    return reprlib.repr(value)
+    try:
+        return reprlib.repr(value)
+    except ValueError:  # Python's own limit on the digits of an int
+        return f"{type(value).__name__} of more digits than Python shows"
 
 
 def refuse(function: str, argument: str, rule: str, value: object, kind: type[Exception] = ValueError) -> NoReturn:
@@ -133,7 +136,7 @@ def real(function: str, argument: str, value: Any) -> float:
     """Return value as a float; text, None and complex numbers are no numbers here."""
     if isinstance(value, float):
         return float(value)
-    if isinstance(value, int) or (hasattr(value, "__float__") and not isinstance(value, str)):
+    if isinstance(value, int) or (hasattr(value, "__float__") and not isinstance(value, (str, bytes, complex))):
         try:
             return float(value)
         except OverflowError:
@@ -156,6 +159,8 @@ def floats(function: str, argument: str, scores: Sequence[Any]) -> list[float]:
 
 def double(function: str, argument: str, value: Any) -> float:
     """Return a number that is exactly a double as a float: an answer to the last bit is about the number handed in."""
+    if hasattr(value, "tolist"):  # an array's integer compares with a float by rounding itself
+        value = value.tolist()
     x = real(function, argument, value)
     if type(value) is not float and x != value and not isnan(x):
         refuse(function, argument, "be exactly a double", value)

@@ -47,9 +47,10 @@ def kl_divergence(p_logits: Row, q_logits: Row) -> float:
 
     Raises as token_nll does, and ValueError for rows of different length.
 
-    Accuracy: 15 ulp for results above 1e-280, also where p and q are all but equal; proved below, for a libm with exp
-    within 0.52 and expm1 within 0.95 ulp; under 4 measured.  A p[i] below the least double counts as 0, and a log ratio
-    beyond the doubles as inf.
+    Accuracy: 15 ulp for results above 1e-280, also where p and q are all but equal, down to logits that differ by an
+    ulp or two: there the result is below 1e-30, and that is all that holds.  Proved below, for a libm with exp within
+    0.52 and expm1 within 0.95 ulp; under 4 measured.  A p[i] below the least double counts as 0, and a log ratio beyond
+    the doubles as inf.
     """
     # Ledger of a term, relative, in units of u; a probability carries 4.1 (the ledger in refcalc.softmax), d 1:
     #

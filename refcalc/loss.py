@@ -15,8 +15,9 @@ That is what PyTorch's cross_entropy computes, and ONNX's SoftmaxCrossEntropyLos
 
 Accuracy ("bounded"): all terms are positive, so their errors do not grow.  A row's loss carries the 5 ulp of token_nll,
 4 roundings of a[c], the product's and the sum's: 11 ulp, and 6 for hard targets without smoothing.  Sums over rows are
-exact and rounded once, denominators too: 1 ulp more.  Proved, for rows whose loss is no subnormal number.  exact has
-the same names, correctly rounded.
+exact and rounded once, denominators too: 1 ulp more.  Proved, where no product on the way (a weight, a share of the
+smoothing, an nll, a probability) leaves the normal doubles: an nll beyond them is inf before it is weighted, a share
+below them 0.  exact has the same names, correctly rounded, and no such condition.
 """
 
 __all__ = ["causal_lm_loss", "cross_entropy", "cross_entropy_gradient", "masked_mean"]
@@ -68,7 +69,8 @@ def cross_entropy(
     scored row, a scored row of nothing but -inf, a negative weight or probability, and a mean of nothing; TypeError for
     what is no number.
 
-    Accuracy: 12 ulp, 7 for hard targets without smoothing; proved in the module's docstring.
+    Accuracy: 12 ulp, 7 for hard targets without smoothing, where no product leaves the normal doubles; proved in the
+    module's docstring.
     Source: the formulas of torch.nn.CrossEntropyLoss (PyTorch 2.13 documentation), ONNX SoftmaxCrossEntropyLoss-13.
     """
     rows = ScoredRows("cross_entropy", ("logits", "targets"), ignore_index, weight, label_smoothing)
@@ -95,7 +97,8 @@ def cross_entropy_gradient(
 
     Raises as cross_entropy does.
 
-    Accuracy: 16 ulp of A p[c] + a[c] over the denominator; for hard targets without smoothing 16 ulp of the result.
+    Accuracy: 16 ulp of A p[c] + a[c] over the denominator; for hard targets without smoothing 16 ulp of the result;
+    where no product, and no p[c], leaves the normal doubles.
     """
     rows = ScoredRows("cross_entropy_gradient", ("logits", "targets"), ignore_index, weight, label_smoothing)
     _check.choice(rows.name, "reduction", reduction, REDUCTIONS)
@@ -164,7 +167,8 @@ def masked_mean(values: Sequence[float], mask: Sequence[float]) -> float:
     Raises ValueError if the two differ in length, for a negative weight, nan in a value that counts, or if every weight
     is 0; TypeError for what is no number.
 
-    Accuracy: 0/1 masks correctly rounded; weights 2 ulp of the sum of |mask[i] values[i]| over the sum of weights.
+    Accuracy: 0/1 masks correctly rounded; weights 2 ulp of the sum of |mask[i] values[i]| over the sum of weights,
+    where no product leaves the normal doubles.
     """
     name = "masked_mean"
     products: list[float] = []

@@ -33,6 +33,8 @@ def shift(logits: Nested, tokens: Nested) -> tuple[list[Any], list[Any]]:
 
     logits: [T][V], or a batch of such.  tokens: [T], or a batch of such; token ids, whole numbers.
 
+    The rows themselves are handed on, not copied.
+
     >>> shift([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]], [1, 0, 1])
     ([[0.1, 0.2], [0.3, 0.4]], [0, 1])
     >>> shift([[0.1, 0.2]], [1])               # a sequence of one token has no pair

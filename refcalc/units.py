@@ -29,6 +29,7 @@ __all__ = [
 from math import exp, inf, log
 
 from refcalc import _check
+from refcalc.exact_sum import ExactSum
 
 LOG_2 = float.fromhex("0x1.62e42fefa39efp-1")
 LOG_10 = float.fromhex("0x1.26bb1bbb55516p+1")
@@ -214,9 +215,6 @@ def _mean_perplexity(function: str, nll_sum: float, count_argument: str, count: 
 
 
 def _rate(function: str, nll_sum: float, count_argument: str, count: int) -> float:
-    """Return nll_sum / count; a count beyond the doubles leaves nothing of a finite sum."""
+    """Return nll_sum / count, whatever the size of the count."""
     total, n = _nll(function, "nll_sum", nll_sum), _check.count(function, count_argument, count, least=1)
-    try:
-        return total / n
-    except OverflowError:
-        return total if total == inf else 0.0
+    return total / n if n < 2**1000 else ExactSum((total,)) / n  # a float divided by a larger int may overflow

@@ -88,7 +88,9 @@ class Laws(unittest.TestCase):
         self.assertEqual(units.bits_per_byte(inf, 3), inf)
         self.assertEqual(units.nats_to_log10(-inf), -inf)
 
-    def test_a_count_beyond_the_doubles_leaves_nothing_of_a_finite_sum(self) -> None:
+    def test_counts_beyond_the_doubles(self) -> None:
+        self.assertEqual(units.byte_perplexity(2.0**1023, 2**1024), units.perplexity(0.5))
+        self.assertEqual(units.bits_per_byte(2.0**1023, 2**1024), units.nats_to_bits(0.5))
         for rate in (units.bits_per_byte, units.bits_per_char):
             self.assertEqual([rate(15.0, 10**400), rate(inf, 10**400)], [0.0, inf])
         for rate in (units.byte_perplexity, units.word_perplexity):

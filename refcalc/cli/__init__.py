@@ -28,11 +28,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (OSError, ValueError, TypeError, ArithmeticError) as refusal:
         print(f"refcalc: {_one_line(refusal)}", file=sys.stderr)
         return 2
+    except RecursionError:
+        print("refcalc: the input must not nest so deeply, got too many levels", file=sys.stderr)
+        return 2
+    return _written(output, status)
+
+
+def _written(output: str, status: int) -> int:
+    """Write the output and return the status, or 2 where it could not be written."""
     try:
+        if sys.stdout is None:  # closed by whoever started the command
+            raise OSError("the standard output must be open, got a closed one")
         print(output, flush=True)
-    except BrokenPipeError:  # whoever read the output (`head`) has had enough; Python must not try again at its end
+    except BrokenPipeError:  # whoever read the output (`head`) has had enough
+        _forget_output()
+    except (OSError, UnicodeEncodeError) as failure:
+        print(f"refcalc: {_one_line(failure)}", file=sys.stderr)
+        _forget_output()
+        return 2
+    return status
+
+
+def _forget_output() -> None:
+    """Let Python not try once more, at its end, to write what could not be written."""
+    if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return int(status)
 
 
 def _one_line(refusal: Exception) -> str:

@@ -57,7 +57,8 @@ def read_evidence(path: str) -> Batch | Records:
         return Batch(_logits(path, given.pop("logits")), given.pop("tokens"), **given)
     except (TypeError, ValueError) as refusal:
         text = str(refusal)
-        raise type(refusal)(text if text.startswith(path) else f"{path}: {text}") from None
+        kind = TypeError if isinstance(refusal, TypeError) else ValueError  # their subclasses take other arguments
+        raise kind(text if text.startswith(path) else f"{path}: {text}") from None
 
 
 def read_batch(path: str) -> Batch:
@@ -106,10 +107,10 @@ def _logits(path: str, logits: Any) -> Any:
 
     try:
         return open_array(Path(path).parent / beside, **{key: keywords[key] for key in keywords if key != "path"})
-    except OSError as error:
+    except TypeError as error:
+        raise TypeError(f"{path}: logits: {error}") from None
+    except (OSError, ValueError) as error:
         raise ValueError(f"{path}: logits: {error}") from None
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{path}: logits: {error}") from None
 
 
 def _numbers(value: Any) -> Any:

@@ -51,7 +51,8 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         text = str(refusal)
         if batch.given_labels is None:  # the file has no labels to be blamed
             text = text.replace(f"{NAME}: labels", f"{NAME}: tokens")
-        raise type(refusal)(f"{options.file}: {text}") from None
+        kind = TypeError if isinstance(refusal, TypeError) else ValueError
+        raise kind(f"{options.file}: {text}") from None
     if options.json:
         return json.dumps(_json.plain({"file": options.file, **report}), indent=1, allow_nan=False), 0
     return _table(options.file, report), 0

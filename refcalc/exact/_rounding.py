@@ -100,6 +100,7 @@ def round_open(lo: int, hi: int, d: int) -> float | None:
 
 def nearest(n: int, d: int) -> float:
     """Return the double nearest to n/d, ties to even: inf where it overflows, and 0.0 without a sign."""
+    _check.no_flush("exact")
     try:
         return n / d + 0.0  # int / int is correctly rounded, subnormals included; -0.0 + 0.0 is 0.0
     except OverflowError:

@@ -107,29 +107,36 @@ class Row:
         return found
 
     def _tail(self, level: int) -> Enclosure:
+        # From level 3 on, other classes at m are counted apart: their part of the tail is exact.  With nothing but dust
+        # beside them a probability is below 1/N, a half-way point perhaps, by as little as it is.
+        equal = self.xs.count(self.m) - 1 if level >= 3 else 0
         deepest = 1200 if level < 3 else 4 * working_bits(level)
         bits = P + 24 if level < 3 else working_bits(level) + 24
         num, b, lo, hi, p = self._mass(level)
         if self.m - num / (1 << b) > 0.7 * (deepest + 64):
-            return 0, 1, 1 << deepest  # every class is below 2**-(deepest + 63): 0.7 > ln 2; fewer than 2**63 classes
+            # Every class is below 2**-(deepest + 63): 0.7 > ln 2; fewer than 2**63 classes.
+            return equal << deepest, (equal << deepest) + 1, 1 << deepest
         a, q = self.m.as_integer_ratio()
         # e**(num / 2**b - m), short by less than one unit of 2**-bits in the exponent, that is by less than 2 of n's
         d = (num * q - (a << b) << bits) // (q << b)
         n, k = _integer.exp(d, bits)
-        return (n - 2) * lo, (n + 4) * hi, 1 << bits + p - k
+        unit = 1 << bits + p - k
+        return (n - 2) * lo + equal * unit, (n + 4) * hi + equal * unit, unit
 
     def _share(self, level: int) -> Enclosure:
         lo, hi, d = self.tail(level)
+        if level >= 3:
+            return d * (d + lo), d * (d + hi), (d + lo) * (d + hi)  # exact ends
         w = working_bits(level)
         return (d << w) // (d + hi) - 1, -((-d << w) // (d + lo)), 1 << w
 
     def _mass(self, level: int) -> tuple[int, int, int, int, int]:
-        """Return (n, b, lo, hi, p): the tail times e**m, as in _kernel."""
+        """Return (n, b, lo, hi, p): the tail times e**m, as in _kernel; from level 3 on without the classes at m."""
         if level < 2 and not _few_distinct(self.xs) and (quick := _kernel.quick(self.xs, level)):
             self._m, mass = quick
             return *mass, P
         found = Counter(self.xs)
-        found[self.m] -= 1
+        found[self.m] = 0 if level >= 3 else found[self.m] - 1
         found = +found
         xs, counts = list(found), list(found.values())
         if level < 3 and (tabled := _kernel.tabled(xs, counts)):

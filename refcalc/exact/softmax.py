@@ -71,8 +71,11 @@ def log_softmax(logits: Logits) -> list[float]:
     # ends agree, so does what is between.
     _check.no_flush("log_softmax")
     m, (h, a, b) = row.m, between
-    low = [fsum((x, -m, -h, -b)) for x in row.xs]
-    high = [fsum((x, -m, -h, -a)) for x in row.xs]
+    try:
+        low = [fsum((x, -m, -h, -b)) for x in row.xs]
+        high = [fsum((x, -m, -h, -a)) for x in row.xs]
+    except OverflowError:  # x - m is beyond the doubles
+        return [0.0 - _drop_nll("log_softmax", row, x) for x in row.xs]
     if low != high:
         for j, x in enumerate(row.xs):
             if low[j] != high[j]:

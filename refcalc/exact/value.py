@@ -137,7 +137,7 @@ class Nll:
         if self._infinite:
             return inf
         logs = independent(self._logs)
-        exact = logs.pop(2, ZERO) if base == 2 else ZERO
+        exact = _take_out(logs, base)
         if not logs and not self._rows and not self._rational:
             return nearest(exact.numerator, exact.denominator)
 
@@ -200,3 +200,16 @@ def _exp(enclosure: Enclosure, level: int) -> Enclosure:
     shift = max(0, -k, -q)
     bottom, top, unit = n - 2 << k + shift, p + 2 << q + shift, 1 << w + shift
     return max(bottom, unit) if lo >= 0 else bottom, top, unit
+
+
+def _take_out(logs: dict[int, Fraction], base: int) -> Fraction:
+    """Take the multiple of log base, 2 or 10, out of a sum over coprime numbers, and return it.
+
+    10 = 2 * 5, so log 10 shows only where 5 stands by itself; 2 always does.
+    """
+    if base == 2:
+        return logs.pop(2, ZERO)
+    if logs.keys() == {2, 5} and logs[2] == logs[5]:
+        del logs[5]
+        return logs.pop(2)
+    return ZERO

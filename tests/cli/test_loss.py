@@ -272,6 +272,27 @@ class Pipes(LossCase):
             run = subprocess.run(command, stdout=out, stderr=subprocess.PIPE, check=False)
         self.assertEqual((run.returncode, run.stderr), (0, b""))
 
+    def test_an_output_that_cannot_be_written_is_bad(self) -> None:
+        Path(self.path).write_text(json.dumps({**BATCH, "comment": "é"}), encoding="utf-8")
+        accented = self.folder / "é.json"
+        accented.write_text(json.dumps(BATCH), encoding="utf-8")
+        for arguments, environment, message in [
+            (f"{self.path} >&-", {}, "refcalc: the standard output must be open, got a closed one"),
+            (str(accented), {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}, "refcalc: 'ascii' codec can't encode"),
+        ]:
+            with self.subTest(arguments):
+                command = f'"{sys.executable}" -m refcalc loss {arguments}'
+                run = subprocess.run(
+                    command, shell=True, capture_output=True, text=True, check=False, env={**os.environ, **environment}
+                )
+                self.assertEqual((run.returncode, run.stdout, run.stderr.count("\n")), (2, "", 1))
+                self.assertTrue(run.stderr.startswith(message), run.stderr)
+
+    def test_what_nests_too_deep_for_python_is_one_line(self) -> None:
+        deep = "[" * 900 + "0" + "]" * 900
+        status, out, err = self.run_on(f'{{"logits": {deep}, "tokens": {deep}}}')
+        self.assertEqual((status, out, err.count("\n")), (2, "", 1))
+
 
 if __name__ == "__main__":
     unittest.main()
