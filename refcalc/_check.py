@@ -23,8 +23,10 @@ __all__ = [
     "finite",
     "floats",
     "fraction_of_one",
+    "hashable",
     "is_sequence",
     "items",
+    "iterable",
     "map_rows",
     "no_flush",
     "not_nan",
@@ -43,7 +45,7 @@ __all__ = [
 import os
 import reprlib
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import inf, isnan, ldexp
 from typing import Any, NoReturn
 
@@ -85,6 +87,15 @@ def items(function: str, argument: str, values: Nested) -> Sequence[Any]:
     if isinstance(values, Sequence) and not isinstance(values, (str, bytes, bytearray)):
         return values
     refuse(function, argument, "be a sequence", values, TypeError)
+
+
+def iterable(function: str, argument: str, values: Any) -> Iterable[Any]:
+    """Return what can be gone through, a stream included, none of it read."""
+    try:
+        iter(values)
+    except TypeError:
+        refuse(function, argument, "be iterable", values, TypeError)
+    return values  # type: ignore[no-any-return]
 
 
 def row(function: str, argument: str, logits: Row) -> Sequence[float]:
@@ -268,6 +279,17 @@ def bits(function: str, argument: str, values: Nested) -> list[bool]:
             refuse(function, f"{argument}[{i}]", "be 0 or 1", value)
         result.append(bool(flag))
     return result
+
+
+# --- keys ------------------------------------------------------------------------------------------------------------
+
+
+def hashable(function: str, argument: str, value: object) -> None:
+    """Refuse what has no hash; a tuple has one only if all that it holds has."""
+    try:
+        hash(value)
+    except TypeError:
+        refuse(function, argument, "be hashable", value, TypeError)
 
 
 # --- names -----------------------------------------------------------------------------------------------------------

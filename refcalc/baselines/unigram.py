@@ -32,7 +32,8 @@ class UniformBaseline:
     Traceback (most recent call last):
     ValueError: UniformBaseline: token must be in the vocabulary, got 'z'
 
-    Raises ValueError for an empty vocabulary, a token named twice, or a token outside it.
+    Raises ValueError for an empty vocabulary, a token named twice, or a token outside it; TypeError for a token that
+    has no hash.
 
     Accuracy: probabilities are correctly rounded, nll that of libm's log.
     """
@@ -52,12 +53,13 @@ class UniformBaseline:
 
     def score(self, tokens: Iterable[Token]) -> Tally:
         """Return the Tally of tokens as the targets of one document."""
-        targets = list(tokens)
+        targets = list(_check.iterable("UniformBaseline", "tokens", tokens))
         for i, token in enumerate(targets):
             self._check_token(f"tokens[{i}]", token)
         return Tally.of([units.uniform_nll(len(self.vocabulary))] * len(targets))
 
     def _check_token(self, argument: str, token: Token) -> None:
+        _check.hashable("UniformBaseline", argument, token)
         if token not in self.vocabulary:
             _check.refuse("UniformBaseline", argument, "be in the vocabulary", token)
 
@@ -107,14 +109,17 @@ class SmoothedUnigram:
         inf
 
         Raises ValueError for an empty vocabulary, a token named twice, a training target outside it without an unk, an
-        unk outside it, a negative alpha, or nothing to count with alpha 0.
+        unk outside it, a negative alpha, or nothing to count with alpha 0; TypeError for a token that has no hash.
         """
         name = "SmoothedUnigram.fit"
         tokens = distinct_tokens(name, vocabulary)
+        _check.hashable(name, "unk", unk)
         if unk is not None and unk not in tokens:
             _check.refuse(name, "unk", "be in the vocabulary", unk)
         smoothing = _check.not_negative(name, "alpha", alpha, finite=True)
-        counts, given = dict.fromkeys(tokens, 0), list(targets)
+        counts, given = dict.fromkeys(tokens, 0), list(_check.iterable(name, "targets", targets))
+        for i, token in enumerate(given):
+            _check.hashable(name, f"targets[{i}]", token)
         for token, n in Counter(given).items():
             if token not in counts and unk is None:
                 place = f"targets[{given.index(token)}]"
@@ -134,9 +139,11 @@ class SmoothedUnigram:
 
     def score(self, tokens: Iterable[Token]) -> Tally:
         """Return the Tally of tokens as the targets of one document."""
-        return Tally.of([self._nll(f"tokens[{i}]", token) for i, token in enumerate(tokens)])
+        given = _check.iterable("SmoothedUnigram", "tokens", tokens)
+        return Tally.of([self._nll(f"tokens[{i}]", token) for i, token in enumerate(given)])
 
     def _nll(self, argument: str, token: Token) -> float:
+        _check.hashable("SmoothedUnigram", argument, token)
         if token not in self._nlls:
             p = self._share(argument, token)
             self._nlls[token] = minus_log(p) if p else inf
@@ -144,6 +151,7 @@ class SmoothedUnigram:
 
     def _share(self, argument: str, token: Token) -> Fraction:
         """Return p(token), exactly."""
+        _check.hashable("SmoothedUnigram", argument, token)
         if token not in self.counts:
             if self.unk is None:
                 _check.refuse("SmoothedUnigram", argument, "be in the vocabulary (no unk was named)", token)
@@ -161,7 +169,9 @@ def minus_log(p: Fraction) -> float:
 
 def distinct_tokens(function: str, vocabulary: Iterable[Token]) -> dict[Token, None]:
     """Return the tokens in their order, as the keys of a dict."""
-    tokens = list(vocabulary)
+    tokens = list(_check.iterable(function, "vocabulary", vocabulary))
+    for i, token in enumerate(tokens):
+        _check.hashable(function, f"vocabulary[{i}]", token)
     distinct = dict.fromkeys(tokens)
     if not tokens:
         _check.refuse(function, "vocabulary", "hold at least one token", tokens)

@@ -16,6 +16,7 @@ from itertools import product
 from math import fsum, inf, log, nan
 from random import Random
 from typing import Any
+from unittest import mock
 
 from refcalc.baselines.ngram import Additive, KneserNey, StupidBackoff, WittenBell
 from refcalc.baselines.ngram.kneser_ney import FALL_BACK, estimated_discounts
@@ -218,6 +219,15 @@ class Distributions(unittest.TestCase):
         self.assertEqual(model.nll("a", "a" * (order - 1)), 0.0)
         self.assertGreater(model.nll("a"), 0.0)
 
+    def test_the_largest_alpha_leaves_the_uniform_distribution(self) -> None:
+        model = Additive.fit("aaaa", 2, "abc", alpha=2.0**500 * (1 - 2.0**-53))
+        self.assertEqual((model.probability("b", "a"), model.nll("a", "a")), (1 / 3, -log(1 / 3)))
+
+    def test_a_probability_that_is_no_number_never_costs_nothing(self) -> None:
+        model = Additive.fit("aaaa", 2, "abc")
+        with mock.patch.object(model, "_probability", return_value=nan):
+            self.assertAlmostEqual(model.nll("a", "a"), log(6 / 4), delta=1e-15)  # p is (3 + 1) / (3 + 3)
+
     def test_so_is_one_that_discounts_made(self) -> None:
         # Left neighbours: a and b before every run of letters a below the top, BOS before b.  So p_1(b) is
         # (1 - d + d) / 3, 98 orders leave d / 2 each, and the top, where the run occurs 101 times, d / 101.
@@ -352,13 +362,24 @@ class Refusals(unittest.TestCase):
                 return lambda: cls.fit(tokens, order, vocabulary, **more)
 
             self.assert_refused(f"{name}: order must be at least 1, got 0", fit(order=0))
+            self.assert_refused(f"{name}: order must be at most 1000, got 1001", fit(order=1001))
             self.assert_refused(f"{name}: order must be a whole number, got 2.0", fit(order=2.0), TypeError)
             self.assert_refused(f"{name}: vocabulary must hold at least one token, got []", fit(vocabulary=""))
             self.assert_refused(f"{name}: vocabulary[2] must not be named twice, got 'a'", fit(vocabulary="aba"))
             self.assert_refused(f"{name}: unk must be in the vocabulary, got '?'", fit(unk="?"))
             stranger = f"{name}: tokens[1] must be in the vocabulary (no unk was named), got 'z'"
             self.assert_refused(stranger, fit(tokens="azb"))
-            self.assert_refused(f"{name}: tokens[0] must be hashable, got []", fit(tokens=[[]]), TypeError)
+            unknown = f"{name}: unk must be another token than bos, or unknown ones are not counted, got 'a'"
+            self.assert_refused(unknown, fit(unk="a", bos="a"))
+            for argument, given in (("tokens", [[]]), ("tokens", [([],)]), ("vocabulary", [[]])):
+                message = f"{name}: {argument}[0] must be hashable, got {given[0]}"
+                self.assert_refused(message, fit(**{argument: given}), TypeError)
+            for argument in ("bos", "unk"):
+                self.assert_refused(f"{name}: {argument} must be hashable, got []", fit(**{argument: []}), TypeError)
+            for argument in ("tokens", "vocabulary"):
+                self.assert_refused(
+                    f"{name}: {argument} must be iterable, got None", fit(**{argument: None}), TypeError
+                )
 
     def test_bad_tokens_and_contexts_are_named(self) -> None:
         for cls in MODELS:
@@ -368,6 +389,9 @@ class Refusals(unittest.TestCase):
             self.assert_refused(f"{name}: context[2] {stranger}", lambda m=model: m.nll("a", "aaz"))
             self.assert_refused(f"{name}: tokens[1] {stranger}", lambda m=model: m.score("az"))
             self.assert_refused(f"{name}: context[0] {stranger}", lambda m=model: m.nlls("a", "z"))
+            unhashable = f"{name}: tokens[1] must be hashable, got []"
+            self.assert_refused(unhashable, lambda m=model: m.score(["a", []]), TypeError)
+            self.assert_refused(f"{name}: tokens must be iterable, got 7", lambda m=model: m.score(7), TypeError)
             outside = f"{name}: token must be in the vocabulary (bos is not), got '<'"
             self.assert_refused(outside, lambda m=model: m.probability(BOS))
             self.assert_refused(f"{name}: context must be a sequence, got 7", lambda m=model: m.nll("a", 7), TypeError)
@@ -375,6 +399,9 @@ class Refusals(unittest.TestCase):
     def test_bad_smoothing_is_named(self) -> None:
         for alpha, rule in ((0.0, "be above 0"), (-1.0, "not be negative"), (inf, "be finite"), (nan, "be a number")):
             message = f"Additive.fit: alpha must {rule}, got {alpha}"
+            self.assert_refused(message, lambda a=alpha: Additive.fit("ab", 2, "ab", alpha=a))
+        for alpha in (2.0**500, 1e308):
+            message = f"Additive.fit: alpha must be below 2**500, got {alpha}"
             self.assert_refused(message, lambda a=alpha: Additive.fit("ab", 2, "ab", alpha=a))
         message = "StupidBackoff.fit: alpha must lie in [0, 1], got 1.5"
         self.assert_refused(message, lambda: StupidBackoff.fit("ab", 2, "ab", alpha=1.5))

@@ -6,6 +6,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import inf, log, nan
 from random import Random
+from typing import Any
 
 from refcalc.baselines.unigram import SmoothedUnigram, UniformBaseline
 from refcalc.units import uniform_nll
@@ -137,6 +138,22 @@ class Refusals(unittest.TestCase):
             for vocabulary, i in [("aa", 1), ("abca", 3), ("abac", 2), ("abcb", 3)]:
                 rule = f"vocabulary[{i}] must not be named twice, got {vocabulary[i]!r}"
                 self.refused(f"{name}: {rule}", lambda: make(vocabulary))  # noqa: B023
+
+    def test_a_token_has_a_hash_and_tokens_are_iterable(self) -> None:
+        uniform, unigram = UniformBaseline("ab"), SmoothedUnigram.fit("ab", "ab")
+        fit: Any = SmoothedUnigram.fit
+        hashable, iterable = "must be hashable, got []", "must be iterable, got None"
+        for name, model in (("UniformBaseline", uniform), ("SmoothedUnigram", unigram)):
+            use: Any = model
+            self.refused(f"{name}: token {hashable}", lambda: use.nll([]), TypeError)  # noqa: B023
+            self.refused(f"{name}: token {hashable}", lambda: use.probability([]), TypeError)  # noqa: B023
+            self.refused(f"{name}: tokens[1] {hashable}", lambda: use.score(["a", []]), TypeError)  # noqa: B023
+            self.refused(f"{name}: tokens {iterable}", lambda: use.score(None), TypeError)  # noqa: B023
+        self.refused(f"UniformBaseline: vocabulary[0] {hashable}", lambda: UniformBaseline([[]]), TypeError)
+        self.refused(f"SmoothedUnigram.fit: vocabulary {iterable}", lambda: fit("a", None), TypeError)
+        self.refused(f"SmoothedUnigram.fit: targets[1] {hashable}", lambda: fit(["a", []], "a"), TypeError)
+        self.refused(f"SmoothedUnigram.fit: targets {iterable}", lambda: fit(None, "a"), TypeError)
+        self.refused(f"SmoothedUnigram.fit: unk {hashable}", lambda: fit("a", "a", unk=[]), TypeError)
 
     def test_a_token_outside_the_vocabulary(self) -> None:
         uniform, unigram = UniformBaseline("ab"), SmoothedUnigram.fit("ab", "ab")

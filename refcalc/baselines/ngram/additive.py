@@ -9,6 +9,8 @@ from refcalc.baselines.ngram.alphabet import Alphabet, ending_counts
 from refcalc.baselines.ngram.model import Level, NgramModel, totals
 from refcalc.baselines.unigram import Token
 
+LARGEST_ALPHA = 2.0**500  # below it, alpha V stays within the doubles
+
 
 class Additive(NgramModel):
     """Additive smoothing: alpha is added to the count of every token after the n-1 tokens before it.
@@ -45,7 +47,7 @@ class Additive(NgramModel):
     ) -> "Additive":
         """Return the model of the training tokens; the other arguments and refusals are those of KneserNey.fit.
 
-        alpha: what is added to each count, above 0 and finite.
+        alpha: what is added to each count, above 0 and below 2**500.
 
         >>> Additive.fit("abab", 2, "abc", alpha=0.0)
         Traceback (most recent call last):
@@ -55,6 +57,8 @@ class Additive(NgramModel):
         added = _check.not_negative("Additive.fit", "alpha", alpha, finite=True)
         if not added:
             _check.refuse("Additive.fit", "alpha", "be above 0", added)
+        if added >= LARGEST_ALPHA:
+            _check.refuse("Additive.fit", "alpha", "be below 2**500", added)
         counts = alphabet.count("Additive.fit", tokens)
         mass = added * alphabet.size
         levels = [_level(ending_counts(counts, power), alphabet.base, power, mass) for power in alphabet.powers[1:]]

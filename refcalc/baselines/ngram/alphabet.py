@@ -15,10 +15,12 @@ hashes or compares.
 __all__ = ["Alphabet", "ending_counts", "left_neighbours"]
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from refcalc import _check
 from refcalc.baselines.unigram import Token, distinct_tokens
+
+MOST_ORDER = 1000  # its numbers have as many digits: beyond, the powers alone take the memory of a text
 
 
 class Alphabet:
@@ -33,13 +35,19 @@ class Alphabet:
         self, function: str, order: int, vocabulary: Iterable[Token], bos: Token | None, unk: Token | None
     ) -> None:
         self.order = _check.count(function, "order", order, least=1)
+        if self.order > MOST_ORDER:
+            _check.refuse(function, "order", f"be at most {MOST_ORDER}", self.order)
         self.vocabulary = tuple(distinct_tokens(function, vocabulary))
         self.size = len(self.vocabulary)
         self.bos, self.unk = bos, unk
+        _check.hashable(function, "bos", bos)
+        _check.hashable(function, "unk", unk)
         self._digits = {token: digit for digit, token in enumerate(self.vocabulary)}
         if unk is not None and unk not in self._digits:
             _check.refuse(function, "unk", "be in the vocabulary", unk)
         self._bos = self.size if bos is None else self._digits.setdefault(bos, self.size)
+        if unk is not None and self._digits[unk] == self._bos:
+            _check.refuse(function, "unk", "be another token than bos, or unknown ones are not counted", unk)
         self.nothing = self.size + 1  # the digit of a token that is not known: no n-gram of training has it
         self.base = self.size + 2
         self.powers = [self.base**k for k in range(self.order + 1)]
@@ -52,7 +60,7 @@ class Alphabet:
     def grams(self, function: str, tokens: Iterable[Token], history: int) -> Iterator[int]:
         """Yield the n-gram that ends at each token that is not bos.  history: the n-1 tokens before the first."""
         digits, base, modulus, bos = self._digits, self.base, self.powers[-2], self._bos
-        for i, token in enumerate(tokens):
+        for i, token in enumerate(_check.iterable(function, "tokens", tokens)):
             try:
                 digit = digits[token]
             except (KeyError, TypeError):
@@ -101,8 +109,7 @@ class Alphabet:
 
     def _stranger(self, function: str, argument: str, token: Token) -> int:
         """Return the digit of unk for a token outside the vocabulary, or refuse the token."""
-        if not isinstance(token, Hashable):
-            _check.refuse(function, argument, "be hashable", token, TypeError)
+        _check.hashable(function, argument, token)
         if self.unk is None:
             _check.refuse(function, argument, "be in the vocabulary (no unk was named)", token)
         return self._digits[self.unk]

@@ -66,7 +66,7 @@ class KneserNey(NgramModel):
     ) -> "KneserNey":
         """Return the model of the training tokens, which are read once and not kept.
 
-        order: n, at least 1.
+        order: n, from 1 to 1000.
         vocabulary: every token that can be a target, all different.
         bos: the token that begins a sequence; None: the history runs on.
         unk: a token of the vocabulary that stands for every token outside it, in training and after.
@@ -77,8 +77,9 @@ class KneserNey(NgramModel):
         Traceback (most recent call last):
         ValueError: KneserNey: token must be in the vocabulary (no unk was named), got 'c'
 
-        Raises ValueError for an order below 1, an empty vocabulary, a token named twice, a training token outside it
-        without an unk, an unk outside it, or discounts out of their range; TypeError for a token that has no hash.
+        Raises ValueError for an order below 1 or above 1000, an empty vocabulary, a token named twice, a training
+        token outside it without an unk, an unk outside it or equal to bos, or discounts out of their range; TypeError
+        for a token that has no hash, or tokens that are not iterable.
         """
         name = "KneserNey.fit"
         alphabet = Alphabet(name, order, vocabulary, bos, unk)

@@ -19,6 +19,7 @@ from fractions import Fraction
 from math import log
 from typing import NamedTuple
 
+from refcalc import _check
 from refcalc.baselines.ngram.alphabet import Alphabet
 from refcalc.baselines.unigram import Token, minus_log
 from refcalc.tally import Tally
@@ -71,9 +72,9 @@ class NgramModel:
 
     def score(self, tokens: Iterable[Token], context: Sequence[Token] = ()) -> Tally:
         """Return the Tally of nlls(tokens, context): one document, or one for each bos."""
-        text = list(tokens)
-        documents = sum(map(self._alphabet.is_bos, text)) + (not text or not self._alphabet.is_bos(text[0]))
+        text = list(_check.iterable(type(self).__name__, "tokens", tokens))
         nlls = self.nlls(text, context)
+        documents = sum(map(self._alphabet.is_bos, text)) + (not text or not self._alphabet.is_bos(text[0]))
         return Tally(Tally.of(nlls).nll_sum, len(nlls), n_documents=documents)
 
     def _probability(self, gram: int) -> float:
@@ -90,7 +91,7 @@ class NgramModel:
 
     def _nll(self, gram: int) -> float:
         p = self._probability(gram)
-        if p < NEARLY_SUBNORMAL:
+        if not p >= NEARLY_SUBNORMAL:  # true of nan too, which must never pass for a 1
             return minus_log(self._exact_probability(gram))
         return -log(p) if p < 1.0 else 0.0
 
