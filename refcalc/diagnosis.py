@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from refcalc import _check, _rounding
 from refcalc.evidence import Evidence
-from refcalc.mistakes import MISTAKES
 from refcalc.mistakes.kind import ALL, PERPLEXITIES
 from refcalc.mistakes.ranking import RANKING
 from refcalc.mistakes.trials import Nearness, Numbers, Trials
+from refcalc.mistakes.verdict import sentences
 
 NEAREST = 3  # how many near misses are shown
 
@@ -40,19 +40,22 @@ class Diagnosis(NamedTuple):
     right: float | None
     agrees: bool
     candidates: tuple[Candidate, ...]  # all that reproduce the number: single before pair, then by rank
-    hidden: tuple[str, ...]  # kinds that make no difference on this evidence
+    hidden: tuple[str, ...]  # kinds that give the right number here, as far as the reported one could tell
     nearest: tuple[Candidate, ...]  # where there are no candidates: the nearest misses
     untried: dict[str, str]  # kinds that cannot be made on this evidence, and what each would need
     relative: float  # how far the reported number is from the right one
     ulp: float
-    refusal: str | None = None
+    refusal: str | None
+    vague: dict[str, str]  # those of hidden that make a small difference, and what cannot tell it: see limit
+    limit: str  # what lets it agree if not float64 itself: "its digits", "the tolerance" or the dtype
+    tried: int  # kinds, and pairs of them, whose number was looked at
 
     def __bool__(self) -> bool:
         """Refuse: `assert diagnose(...)` would otherwise hold whatever was found."""
         raise TypeError("Diagnosis has no truth value: ask for .agrees")
 
     def __str__(self) -> str:
-        return "\n".join(_told(self))
+        return "\n".join(sentences(self))
 
 
 def diagnose(
@@ -79,9 +82,10 @@ def diagnose(
     >>> print(diagnose("1.05", Records([[0.1], [2.0] * 9], groups=[[0], [1]])))
     1.05 is not the right mean_nll, which is 1.81.
     It is what this gives:
-      mean-of-means: 1.05
+      mean-of-means: 1.05 (relative difference 0)
         Each batch, micro-batch or rank is reduced to its own mean, and the means are averaged.
         Add up sums and counts, and divide once.
+    140 kinds and pairs were tried; with so few digits a match may be chance.
     >>> diagnose(1.81, Records([[0.1], [2.0] * 9])).agrees
     True
 
@@ -103,20 +107,20 @@ def diagnose(
     near = Nearness(trials, slack, tolerance)
     agrees = trials.right is not None and near.same(number, trials.right)
     singles, untried = trials.singles()
-    hidden = () if trials.right is None else tuple(
-        names[0] for names, values in singles.items() if all(near.same(value, trials.right) for value in values)
-    )  # fmt: skip
+    pairs = {} if agrees else trials.pairs()
     found: tuple[Candidate, ...] = ()
     nearest: tuple[Candidate, ...] = ()
     if not agrees:
-        found, nearest = _sought(number, near, singles, trials.pairs())
+        found, nearest = _sought(number, near, singles, pairs)
         if trials.right is None and not found:
             raise ValueError(trials.refusal)
     right = trials.right
+    limit, vague = ("", {}) if right is None else _limits(number if agrees else None, near, trials, singles)
     ulp, _, relative, _ = (inf,) * 4 if right is None else _rounding.sizes(number, right, dtype, near.limit(right))
     return Diagnosis(
-        reported, quantity, dtype, right, agrees, found, hidden, nearest, untried, relative, ulp, trials.refusal
-    )
+        reported, quantity, dtype, right, agrees, found, tuple(vague), nearest, untried, relative, ulp, trials.refusal,
+        {name: why for name, why in vague.items() if why}, limit, len(singles) + len(pairs),
+    )  # fmt: skip
 
 
 # --- private ---------------------------------------------------------------------------------------------------------
@@ -139,6 +143,35 @@ def _reported(reported: float | str, quantity: str) -> tuple[float, float]:
     if quantity in PERPLEXITIES and number < 0.0:
         _check.refuse("diagnose", "reported", f"not be negative (no {quantity} is)", reported)
     return number, slack
+
+
+def _limits(number: float | None, near: Nearness, trials: Trials, singles: Numbers) -> tuple[str, dict[str, str]]:
+    """Return what lets a number (None: a wrong one) agree with the right one, and hidden kinds with what hides each.
+
+    Where it is equal to the right one in float64, nothing is to blame but the evidence: "".
+    """
+    right = trials.right
+    assert right is not None
+    exact = Nearness(trials, 0.0, None, "float64")
+    sharp = Nearness(trials, 0.0, near.tolerance)
+    other = near.dtype if near.tolerance is None else "the tolerance"
+    same, seen = (sharp, right) if number is None else (near, number)
+
+    def hides(value: float) -> str:
+        if exact.same(value, right) and exact.same(right, value):
+            return ""
+        if near.slack and not sharp.same(seen, value):
+            return "its digits"
+        return other
+
+    vague = {
+        names[0]: max(map(hides, values))
+        for names, values in singles.items()
+        if all(same.same(seen, value) for value in values)
+    }
+    if exact.same(seen, right):
+        return "", vague
+    return "its digits" if not sharp.same(seen, right) else other, vague
 
 
 def _sought(
@@ -180,43 +213,3 @@ def _candidate(near: Nearness, names: tuple[str, ...], number: float, value: flo
         return Candidate(names, value, 0.0, 0)
     ulp, _, relative, _ = _rounding.sizes(number, value, near.dtype, near.limit(value))
     return Candidate(names, value, relative, ulp)
-
-
-def _told(diagnosis: Diagnosis) -> list[str]:
-    shown = diagnosis.reported if isinstance(diagnosis.reported, str) else f"{diagnosis.reported:.10g}"
-    if diagnosis.agrees:
-        lines = [f"{shown} is the right {diagnosis.quantity}: {diagnosis.right:.10g}."]
-        if diagnosis.hidden:
-            lines += ["On this evidence it would be the same with these mistakes:", *_listed(diagnosis.hidden)]
-        return lines
-    if diagnosis.right is None:
-        lines = [f"There is no right {diagnosis.quantity}: {diagnosis.refusal}."]
-    else:
-        lines = [f"{shown} is not the right {diagnosis.quantity}, which is {diagnosis.right:.10g}."]
-    if not diagnosis.candidates:
-        lines.append("No mistake of the catalogue, and no two of different steps, give it.")
-        if diagnosis.nearest:
-            lines.append("The nearest misses:")
-        lines += [_line(candidate) for candidate in diagnosis.nearest]
-        least = min([diagnosis.relative, *(candidate.relative for candidate in diagnosis.nearest)])
-        if diagnosis.dtype == "float64" and least < 1e-4:
-            lines.append("So near a miss may be rounding: if the number was computed in float32, give that dtype.")
-        return lines
-    several = len(diagnosis.candidates) > 1
-    lines.append("These give it, and this evidence cannot tell them apart:" if several else "It is what this gives:")
-    for candidate in diagnosis.candidates:
-        lines.append(_line(candidate))
-        for name in candidate.mistakes:
-            mistake = MISTAKES[name]
-            custom = ["    No mistake by itself: two customs that get compared as if they were one."]
-            lines += [f"    {mistake.done}", *(custom if mistake.sort == "convention" else [])]
-            lines.append(f"    {mistake.remedy}")
-    return lines
-
-
-def _line(candidate: Candidate) -> str:
-    return f"  {' + '.join(candidate.mistakes)}: {candidate.value:.10g}"
-
-
-def _listed(names: tuple[str, ...]) -> list[str]:
-    return [f"  {name}: {MISTAKES[name].hidden_if}" for name in names]

@@ -4,11 +4,12 @@ import unittest
 from math import exp, inf, log, nan, nextafter
 from typing import Any
 
-from refcalc import Batch, Records, diagnose
+from refcalc import Batch, Records, diagnose, probe
 from refcalc.diagnosis import Diagnosis
 
 HALVES = [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]  # every nll is log 2
 SEEN_TOGETHER = Records([[1.0, 2.0], [4.0], [3.0, 3.0, 3.5]], groups=[[0], [1, 2]], n_bytes=11, n_chars=9)
+SIX = Records([[2, 2, 2, 2], [1.004]], groups=[[0], [1]])
 
 
 def names(found: Diagnosis) -> list[str]:
@@ -100,6 +101,80 @@ class Verdicts(unittest.TestCase):
         self.assertEqual((found.candidates[0].value, found.candidates[0].ulp), (1.5, 2))
         self.assertEqual(found.candidates[0].relative, 2.0**-51 / 1.5)
         self.assertAlmostEqual(found.relative, 0.3 / 1.8, delta=1e-15)
+
+
+class WhatCannotBeSeen(unittest.TestCase):
+    # 20.4 / 11 = 1.8545...; the mean of means is (5/3 + 15.4/8) / 2 = 1.79583...
+    EVIDENCE = Records([[1.0, 2.0, 2.0], [1.5, 3.2, 1.7, 1.8, 2.2, 2.0, 2.0, 1.0]], groups=[[0], [1]])
+
+    def test_digits_that_end_early_agree_as_far_as_they_go(self):
+        said = str(diagnose("2", self.EVIDENCE))
+        self.assertTrue(said.startswith("2 agrees with the right mean_nll, 1.854545455, as far as its digits go.\n"))
+        self.assertIn("\n  mean-of-means: not told apart by these digits\n", said)
+        self.assertIn("\n  padded-denominator: everything counts\n", said)
+        right = "1.8545454545454545 is the right mean_nll: 1.854545455."
+        self.assertEqual(str(diagnose("1.8545454545454545", self.EVIDENCE)).splitlines()[0], right)
+
+    def test_a_kind_is_hidden_only_if_the_digits_could_be_its_own(self):
+        evidence = Records([[1.0, 1.0, 1.0, 4.0], [2.0, 2.0, 1.98]], groups=[[0], [1]])  # 1.8543; by means 1.8717
+        self.assertTrue(diagnose("1.85", evidence).agrees)
+        self.assertNotIn("mean-of-means", diagnose("1.85", evidence).hidden)  # it would be typed as 1.87
+        self.assertIn("mean-of-means", diagnose("1.9", evidence).hidden)
+        self.assertEqual(diagnose("1.9", evidence).vague["mean-of-means"], "its digits")
+        self.assertNotIn("padded-denominator", diagnose("1.9", evidence).vague)
+
+    def test_a_coarse_dtype_and_a_tolerance_are_said_to_be_the_reason(self):
+        said = str(diagnose(1.85, self.EVIDENCE, dtype="bfloat16"))
+        self.assertTrue(said.startswith("1.85 is the right mean_nll: 1.854545455, within the rounding of bfloat16.\n"))
+        self.assertIn("\n  mean-of-means: not told apart by bfloat16\n", said)
+        said = str(diagnose(1.86, self.EVIDENCE, tolerance=0.05))
+        self.assertTrue(said.startswith("1.86 is the right mean_nll: 1.854545455, within the tolerance.\n"))
+        self.assertIn("\n  mean-of-means: not told apart by the tolerance\n", said)
+
+    def test_a_wrong_number_leaves_hidden_what_makes_no_difference(self):
+        found = diagnose("7.1", self.EVIDENCE)
+        self.assertIn("padded-denominator", found.hidden)
+        self.assertEqual((found.vague, found.limit), ({}, ""))
+
+
+class Text(unittest.TestCase):
+    def test_what_was_not_tried_is_said_where_nothing_explains_the_number(self):
+        said = str(diagnose(77.5, Records([1.0, 2.0])))
+        self.assertIn("\nNot tried without logits: double-shift, no-shift, no-shift-first-dropped and ", said)
+        self.assertIn("\nNot tried without groups: mean-of-means, ", said)
+        self.assertRegex(said.splitlines()[-1], r"^Nor \d+ more without .*\beos_id\b.*\.$")
+
+    def test_differences_are_shown(self):
+        self.assertIn(
+            "  mean-of-means: 1.502 (relative difference 0.0013)\n", str(diagnose("1.5", SIX, tolerance=0.002))
+        )
+        self.assertRegex(
+            str(diagnose(123.456, SEEN_TOGETHER)), r"misses:\n  .*: [0-9.]+ \(relative difference [0-9.]+\)"
+        )
+
+    def test_each_sentence_of_a_pair_says_whose_it_is(self):
+        wrong = (3 / 2 + 13.5 / 4) / 2 * 6 / 9 / log(2)
+        said = str(diagnose(wrong, SEEN_TOGETHER, quantity="bits_per_byte"))
+        self.assertIn("\n    mean-of-means: Each batch, ", said)
+        self.assertIn("\n    chars-for-bytes: The characters of the text are counted as its bytes.\n", said)
+
+    def test_the_first_three_of_many_are_explained(self):
+        found = diagnose("1.2", probe())
+        self.assertGreater(len(found.candidates), 3)
+        lines = str(found).splitlines()
+        listed = [i for i, line in enumerate(lines) if "(relative difference " in line]
+        self.assertEqual(len(listed), len(found.candidates))
+        explained = [i for i in listed if lines[i + 1].startswith("    ")]
+        self.assertEqual(explained, listed[:3])
+
+    def test_few_digits_may_match_by_chance(self):
+        records = Records([[2, 2, 2, 2], [1]], groups=[[0], [1]])
+        chance = " kinds and pairs were tried; with so few digits a match may be chance."
+        for reported, said in (("1.5", True), ("1.500", True), ("0.001500e3", True), ("1.5000", False), (1.5, False)):
+            with self.subTest(reported):
+                found = diagnose(reported, records)
+                self.assertEqual(str(found).endswith(f"\n{found.tried}{chance}"), said)
+        self.assertGreater(found.tried, 50)
 
 
 class Tolerance(unittest.TestCase):

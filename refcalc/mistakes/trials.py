@@ -104,15 +104,15 @@ class Nearness:
     the last column being the roundings of the conversion itself.  It is taken as 4 u |v| everywhere.
     """
 
-    def __init__(self, trials: Trials, slack: float, tolerance: float | None) -> None:
+    def __init__(self, trials: Trials, slack: float, tolerance: float | None, dtype: str | None = None) -> None:
         run = trials.run
-        self.dtype, self.quantity, self.slack, self.tolerance = run.dtype, run.quantity, slack, tolerance
+        self.dtype, self.quantity, self.slack, self.tolerance = dtype or run.dtype, run.quantity, slack, tolerance
         totals = run.quantity == "nll_sum" or run.quantity in COUNT_OF
         targets = max(sum(sum(row) for row in run.kept), 1)
         classes = run.batch.classes if run.batch else None
         allowed = _rounding.limit(
             "diagnose",
-            dtype=run.dtype,
+            dtype=self.dtype,
             classes=classes or None,
             scale=run.scale(),
             reduction="sum" if totals else "mean",
@@ -120,7 +120,7 @@ class Nearness:
         )
         count = run.evidence.total(COUNT_OF[run.quantity]) if run.quantity in COUNT_OF else 1
         self.relative, self.fixed = allowed.relative, allowed.fixed / (count or 1)
-        self.conversion = 4.0 * 2.0 ** -_rounding.FORMATS[run.dtype][0]
+        self.conversion = 4.0 * 2.0 ** -_rounding.FORMATS[self.dtype][0]
 
     def limit(self, value: float) -> _rounding.Limit:
         """Return the error that is allowed to a number whose true value is this one."""

@@ -50,12 +50,12 @@ class Diagnose(Commands):
     def test_a_batch_of_logits_is_read_with_all_of_its_keys(self) -> None:
         status, out, _ = self.diagnose(BATCH, "1.895")
         self.assertEqual(status, 1)
-        self.assertIn("  double-shift: 1.89549474\n", out)
+        self.assertIn("  double-shift: 1.89549474 (relative difference 0.00026)\n", out)
         status, out, _ = self.diagnose(
             {**BATCH, "label_smoothing": 0.1, "comment": "x"}, "0.2953", "--dtype", "float32"
         )
         self.assertEqual(status, 1)
-        self.assertIn("  smoothing-left-out: 0.2953041455\n", out)
+        self.assertIn("  smoothing-left-out: 0.2953041455 (relative difference 1.4e-05)\n", out)
 
     def test_quantity_tolerance_and_json(self) -> None:
         status, out, _ = self.diagnose(RECORDS, "1.5", "--quantity", "bits_per_byte", "--tolerance", "0.2", "--json")
