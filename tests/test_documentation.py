@@ -83,6 +83,17 @@ class Names(unittest.TestCase):
                     self.assertIn(">>>", getattr(refcalc, name).__doc__)
 
 
+class Figures(unittest.TestCase):
+    def test_the_tables_of_the_readme_are_those_that_the_scripts_wrote(self) -> None:
+        measured = [path.read_text("utf-8") for path in sorted((README.parent / "tests" / "bench").glob("*.txt"))]
+        tables = re.findall(r"(?:^\|.*\n)+", README.read_text("utf-8"), re.MULTILINE)
+        kept = [table for table in tables if any(table.splitlines()[0] in text for text in measured)]
+        self.assertGreaterEqual(len(kept), 3)  # accuracy here, accuracy elsewhere, speed
+        for table in kept:
+            with self.subTest(table.splitlines()[0]):
+                self.assertTrue(any(table in text for text in measured))
+
+
 # --- imports ---------------------------------------------------------------------------------------------------------
 
 WATCH = """
