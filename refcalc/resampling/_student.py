@@ -16,6 +16,7 @@ from math import inf
 from refcalc import _check
 
 WIDE = Context(prec=50, Emax=MAX_EMAX, Emin=MIN_EMIN)
+LEAST_CONFIDENCE = 1e-20  # below it, 1 - confidence in 50 digits has too few of the confidence
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494")
 
 
@@ -24,6 +25,8 @@ def share_of(function: str, confidence: float) -> Decimal:
     value = _check.real(function, "confidence", confidence)
     if not 0.0 < value < 1.0:
         _check.refuse(function, "confidence", "lie between 0 and 1", value)
+    if value < LEAST_CONFIDENCE:
+        _check.refuse(function, "confidence", f"be at least {LEAST_CONFIDENCE}", value)
     return Decimal(repr(value))
 
 

@@ -3,6 +3,7 @@
 __all__ = ["Documents", "Table", "read", "same_documents", "table"]
 
 from collections.abc import Hashable, Mapping, Sequence
+from math import inf
 from typing import Any, NamedTuple
 
 from refcalc import _check
@@ -12,6 +13,7 @@ Documents = Sequence[tuple[float, float]] | Mapping[Any, tuple[float, float]]
 ById = dict[Hashable, tuple[float, float]]
 
 FEW = 8
+LARGEST = 1e280  # of a ratio: so intervals around it stay within the doubles
 
 
 class Table(NamedTuple):
@@ -92,16 +94,24 @@ def table(
     else:
         labels = _check.items(function, "groups", groups)
         _check.same_length(function, "groups", labels, argument, len(ours))
+        for i, label in enumerate(labels):
+            _check.hashable(function, f"groups[{i}]", label)
         above, below = _summed(above, labels), _summed(below, labels)
         argument = what = "groups"
     if len(above) < 2:
         raise ValueError(f"{function}: {argument} must hold at least 2 {what} to draw from, got {len(above)}")
     result = Table(above, below, p - q, what)
-    try:
-        result.ratio(sum(map(abs, above)), min(below))  # no resample has a larger one
-    except OverflowError:
-        _check.refuse(function, argument, "have sums and ratios within the range of a double", "larger ones")
+    if not _largest_ratio(result) <= LARGEST:
+        _check.refuse(function, argument, f"have sums and ratios of at most {LARGEST}", "larger ones")
     return result
+
+
+def _largest_ratio(rows: Table) -> float:
+    """Return what no resample has a larger ratio than."""
+    try:
+        return rows.ratio(sum(map(abs, rows.above)), min(rows.below))
+    except OverflowError:
+        return inf
 
 
 def _summed(units: list[int], groups: Sequence[Hashable]) -> list[int]:

@@ -15,6 +15,8 @@ from refcalc import _check
 from refcalc.resampling._exact import deviation, integers, quotient
 from refcalc.resampling._student import share_of, t_bound, t_tail
 
+LEAST, LARGEST = 1e-150, 1e150  # of a noise: beyond, a difference in standard errors may leave the doubles
+MOST_RUNS = 10**15
 POWER = Decimal("0.8")  # the chance that the runs named by materiality find a difference that is there
 
 
@@ -41,7 +43,7 @@ class Materiality(NamedTuple):
 
     def __str__(self) -> str:
         times = abs(self.difference) / self.standard_error
-        often = f"{100 * self.chance:.2g} %" if self.chance >= 0.001 else "less than 0.1 %"
+        often = f"{float(f'{100 * self.chance:.2g}'):g} %" if self.chance >= 0.001 else "less than 0.1 %"
         words = f"{self.verdict}: {self.difference:.4g} is {times:.3g} standard errors of the difference; "
         words += f"noise alone gives as much in {often} of cases"
         if self.seeds_needed is None:
@@ -61,7 +63,8 @@ def seed_noise(values: Sequence[float], *, confidence: float = 0.95) -> SeedNois
     >>> f"{noise.low:.4f} to {noise.high:.4f}"      # three runs say little: t is 4.30
     '1.6677 to 1.6926'
 
-    Raises ValueError for fewer than two runs, a result that is not finite, or a confidence outside (0, 1).
+    Raises ValueError for fewer than two runs, a result that is not finite, a deviation or an interval that leaves the
+    doubles, or a confidence outside (0, 1) or below 1e-20.
 
     Accuracy: mean, standard deviation and standard error are correctly rounded; t within 1 ulp (measured against
     mpmath, tests/peers/check_resampling.py).
@@ -73,9 +76,19 @@ def seed_noise(values: Sequence[float], *, confidence: float = 0.95) -> SeedNois
     if n < 2:
         raise ValueError(f"seed_noise: values must hold at least 2 runs, got {n}")
     units, p = integers(runs)
-    mean, error = quotient(sum(units), n, p), deviation(runs, over=n)
+    mean, single = quotient(sum(units), n, p), _deviation_or_inf(runs)
+    error = deviation(runs, over=n) if single < inf else inf
     reach = t_bound(share, n - 1) * error
-    return SeedNoise(mean, deviation(runs), error, mean - reach, mean + reach, float(share), n)
+    if not abs(mean) + reach < inf:
+        _check.refuse("seed_noise", "values", "have a deviation and an interval within the range of a double", runs)
+    return SeedNoise(mean, single, error, mean - reach, mean + reach, float(share), n)
+
+
+def _deviation_or_inf(runs: list[float]) -> float:
+    try:
+        return deviation(runs)
+    except OverflowError:
+        return inf
 
 
 def materiality(
@@ -88,13 +101,13 @@ def materiality(
     """Return whether a difference is within the noise of seeds, unclear, or real.
 
         within the noise   |d| <= SE(d)               two means of the same thing differ by as much, one time in three
-        real               |d| >  t SE(d)             with t of the confidence: noise alone exceeds it in 5 % of cases
+        real               |d| >  SE(d) and t SE(d)   with t of the confidence: noise alone exceeds it in 5 % of cases
         unclear            what lies between          with the runs on each side that find such a d in 80 % of cases
 
-    difference: of the means of two sides, or of two single runs.
+    difference: of the means of two sides, or of two single runs; at most 1e150.
     noise: a SeedNoise, taken to be that of either side; a pair of them, one for each side (Welch's t); or a number, the
-        standard deviation of single runs, known from elsewhere (the normal law is t then).
-    runs: how many runs each mean is of, if not as many as noise is of; 1 where noise is a number.
+        standard deviation of single runs, known from elsewhere (the normal law is t then).  From 1e-150 to 1e150.
+    runs: how many runs each mean is of, if not as many as noise is of, at most 10**15; 1 where noise is a number.
 
     >>> print(materiality(0.002, seed_noise([1.6757, 1.6792, 1.6856])))
     within the noise: 0.002 is 0.488 standard errors of the difference; noise alone gives as much in 67 % of cases
@@ -105,21 +118,23 @@ def materiality(
     >>> materiality(0.012, 0.005, runs=3).verdict, materiality(0.109, 0.010).verdict
     ('real', 'real')
 
-    Raises ValueError for a difference that is not finite, a noise that is not above 0 and finite (runs that agree to
-    the last digit most often had the same seed), runs below 1, or runs given beside a pair; TypeError for other kinds.
+    Raises ValueError for a difference, a noise or runs outside these ranges (runs that agree to the last digit, whose
+    noise is 0, most often had the same seed), or runs given beside a pair; TypeError for other kinds.
 
     Accuracy: standard_error within 5 ulp (proved: as many roundings); chance is that of a t within as much.
     Source: Welch (1947), doi:10.1093/biomet/34.1-2.28, for the degrees of freedom of a pair.
     """
     name = "materiality"
     d = _check.finite(name, "difference", difference)
+    if abs(d) > LARGEST:
+        _check.refuse(name, "difference", f"lie within {LARGEST} of 0 (take another unit)", d)
     share = share_of(name, confidence)
     side = _side_of(name, noise, runs)
     chance = t_tail(abs(d) / side.error, side.degrees)
-    if chance < 1 - share:
-        return Materiality("real", d, side.error, chance, None)
     if abs(d) <= side.error:
         return Materiality("within the noise", d, side.error, chance, None)
+    if chance < 1 - share:
+        return Materiality("real", d, side.error, chance, None)
     return Materiality("unclear", d, side.error, chance, _seeds_needed(abs(d), side, share))
 
 
@@ -134,18 +149,20 @@ class _Side(NamedTuple):
 
 def _side_of(function: str, noise: "float | SeedNoise | tuple[SeedNoise, SeedNoise]", runs: int | None) -> _Side:
     count = None if runs is None else _check.count(function, "runs", runs, least=1)
+    if count is not None and count > MOST_RUNS:
+        _check.refuse(function, "runs", "be at most 10**15", count)
     if isinstance(noise, SeedNoise):
-        s = _above_0(function, "noise.standard_deviation", noise.standard_deviation)
+        s = _noise(function, "noise.standard_deviation", noise.standard_deviation)
         return _Side(s, s * sqrt(2 / (count or noise.n)), noise.n - 1)
     if not isinstance(noise, tuple):
-        s = _above_0(function, "noise", noise)
+        s = _noise(function, "noise", noise)
         return _Side(s, s * sqrt(2 / (count or 1)), inf)
     if len(noise) != 2 or not all(isinstance(each, SeedNoise) for each in noise):
         _check.refuse(function, "noise", "be a number, a SeedNoise or a pair of SeedNoise", noise, TypeError)
     if count is not None:
         _check.refuse(function, "runs", "be left out beside a pair, which has its own", count)
     wide, narrow = sorted(noise, key=lambda each: -each.standard_error)
-    error = _above_0(function, "noise", wide.standard_error)
+    error = _noise(function, "noise", wide.standard_error)
     ratio = narrow.standard_error / error
     square = ratio * ratio  # of the errors; Welch's degrees of freedom need no more
     degrees = (1 + square) * (1 + square) / (1 / (wide.n - 1) + square * square / (narrow.n - 1))
@@ -153,10 +170,12 @@ def _side_of(function: str, noise: "float | SeedNoise | tuple[SeedNoise, SeedNoi
     return _Side(error * single, error * sqrt(1 + square), degrees)
 
 
-def _above_0(function: str, argument: str, value: float) -> float:
+def _noise(function: str, argument: str, value: float) -> float:
     x = _check.finite(function, argument, value)
     if x <= 0.0:
         _check.refuse(function, argument, "be above 0 (do the runs differ in their seed?)", x)
+    if not LEAST <= x <= LARGEST:
+        _check.refuse(function, argument, f"lie between {LEAST} and {LARGEST} (take another unit)", x)
     return x
 
 

@@ -35,6 +35,11 @@ class Seeds(CommandCase):
             (("1.5",), "seed_noise: values must hold at least 2 runs, got 1"),
             (("1.5", "nan"), "seed_noise: values[1] must be a number, got nan"),
             (("-1e308", "-1e308", "--against", "1e308", "1e308"), "seeds: the difference must be finite, got -inf"),
+            (
+                ("0", "5e-324", "--difference", "1"),
+                "materiality: noise.standard_deviation must lie between 1e-150 and 1e+150 (take another unit), "
+                "got 5e-324",
+            ),
             (("1", "-inf"), "seed_noise: values[1] must be finite, got -inf"),
         ]:
             with self.subTest(message):

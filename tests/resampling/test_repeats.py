@@ -1,5 +1,6 @@
 """Seeds, judged by fractions and by figures from tables; verdicts by worked cases; rates by the equation they solve."""
 
+import reprlib
 import unittest
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -126,6 +127,19 @@ class Seeds(unittest.TestCase):
             ([inf, 1.0], {}, ValueError, "values[0] must be finite, got inf"),
             (["a", 1.0], {}, TypeError, "values[0] must be a number, got 'a'"),
             (3.0, {}, TypeError, "values must be a sequence, got 3.0"),
+            (
+                [1.7e308, -1.7e308],
+                {},
+                ValueError,
+                "values must have a deviation and an interval within the range of a double, got [1.7e+308, -1.7e+308]",
+            ),
+            (
+                [1e308, -1e308],
+                {},
+                ValueError,
+                "values must have a deviation and an interval within the range of a double, got [1e+308, -1e+308]",
+            ),
+            ([1.0, 2.0], {"confidence": 1e-170}, ValueError, "confidence must be at least 1e-20, got 1e-170"),
             ([1.0, 2.0], {"confidence": 0.0}, ValueError, "confidence must lie between 0 and 1, got 0.0"),
         ]
         for values, options, kind, message in cases:
@@ -155,6 +169,16 @@ class Verdicts(unittest.TestCase):
             self.assertEqual(materiality(error * 1.0001, s).verdict, "unclear")
             self.assertEqual(materiality(-border * 0.9999, s).verdict, "unclear")
             self.assertEqual(materiality(-border * 1.0001, s).verdict, "real")
+
+    def test_one_standard_error_is_within_the_noise_at_any_confidence(self) -> None:
+        # At confidence 0.5 the bound is 0.67 standard errors.
+        for times, verdict in ((0.7, "within the noise"), (1.0, "within the noise"), (1.0001, "real")):
+            self.assertEqual(materiality(times, 1 / sqrt(2), confidence=0.5).verdict, verdict)
+
+    def test_the_ends_of_the_range_have_verdicts(self) -> None:
+        self.assertEqual(materiality(1e150, 1e-150, runs=10**15).verdict, "real")
+        self.assertEqual(materiality(1e150, 1e150).verdict, "within the noise")
+        self.assertEqual(materiality(-5e-324, 1e-150).verdict, "within the noise")
 
     def test_the_seeds_needed_are_enough_and_one_less_is_not(self) -> None:
         for difference in (0.009, 0.012, 0.017):
@@ -210,6 +234,7 @@ class Verdicts(unittest.TestCase):
 
     def test_what_is_refused(self) -> None:
         kinds = "be a number, a SeedNoise or a pair of SeedNoise"
+        unit = "lie between 1e-150 and 1e+150 (take another unit)"
         same = "be above 0 (do the runs differ in their seed?), got 0.0"
         cases: list[tuple[Any, Any, dict[str, Any], type[Exception], str]] = [
             (nan, 1.0, {}, ValueError, "difference must be a number, got nan"),
@@ -227,6 +252,12 @@ class Verdicts(unittest.TestCase):
                 ValueError,
                 "runs must be left out beside a pair, which has its own, got 2",
             ),
+            (1e308, 1.7e308, {}, ValueError, "difference must lie within 1e+150 of 0 (take another unit), got 1e+308"),
+            (1.0, 1e-310, {}, ValueError, f"noise must {unit}, got 1e-310"),
+            (1.0, 1.7e308, {}, ValueError, f"noise must {unit}, got 1.7e+308"),
+            (1.0, seed_noise([0.0, 5e-324]), {}, ValueError, f"noise.standard_deviation must {unit}, got 5e-324"),
+            (0.1, 1.0, {"runs": 10**15 + 1}, ValueError, "runs must be at most 10**15, got 1000000000000001"),
+            (0.1, 1.0, {"confidence": 1e-21}, ValueError, "confidence must be at least 1e-20, got 1e-21"),
             (0.1, 1.0, {"confidence": 1.5}, ValueError, "confidence must lie between 0 and 1, got 1.5"),
         ]
         for difference, given, options, kind, message in cases:
@@ -253,6 +284,13 @@ class Rates(unittest.TestCase):
         self.assertEqual(f"{got.high:.10f}", "0.5614970318")
         self.assertEqual((proportion(3, 3).high, f"{proportion(3, 3).low:.10f}"), (1.0, "0.4385029682"))
 
+    def test_the_largest_counts_and_the_least_confidence_have_an_interval(self) -> None:
+        got = proportion(1, 10**300)  # (1 + z z / 2 +- ...) / n, as of any n that is large beside z z
+        small = proportion(1, 10**10)
+        self.assertAlmostEqual(got.high * 1e300 / (small.high * 1e10), 1.0, delta=1e-8)
+        self.assertEqual(proportion(10**300, 10**300).rate, 1.0)
+        self.assertTrue(0.0 < proportion(0, 3, confidence=1e-20).high < 1e-39)
+
     def test_29_and_72_of_a_hundred_are_apart(self) -> None:
         self.assertLess(proportion(29, 100).high, proportion(72, 100).low)
 
@@ -277,9 +315,13 @@ class Rates(unittest.TestCase):
             (-1, 3, ValueError, "successes must be at least 0, got -1"),
             (4, 3, ValueError, "successes must be at most n (3), got 4"),
             (1.0, 3, TypeError, "successes must be a whole number, got 1.0"),
+            (1, 10**300 + 1, ValueError, f"n must be at most 10**300, got {reprlib.repr(10**300 + 1)}"),
             (True, 3, TypeError, "successes must be a whole number, got True"),
         ]
         for successes, n, kind, message in cases:
             with self.subTest(message), self.assertRaises(kind) as caught:
                 proportion(successes, n)
             self.assertEqual(str(caught.exception), f"proportion: {message}")
+        with self.assertRaises(ValueError) as caught:
+            proportion(0, 3, confidence=1e-170)
+        self.assertEqual(str(caught.exception), "proportion: confidence must be at least 1e-20, got 1e-170")
