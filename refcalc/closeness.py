@@ -121,8 +121,8 @@ def compare(
     `_rounding`, to first order in u; for weighted and smoothed losses it is measured only.  For a loss it is about
     u (4 loss + log V + 6), u = 2**-8 in bfloat16: 0.23 where the loss is log V = 10.8.  For a probability it is
     u (2 |log p| + log V + 6) p: 0.15 p there.  For a gradient it is that share of p.  So zero and the double are
-    not explained, except for "soft_gradient" where |p - q| is below u (log V + 11) everywhere.  Torch and jax use about
-    half of it at most, V = 10 to 151,936 for losses and to 50,257 else: tests/peers/check_closeness.py.
+    not explained, except for "soft_gradient" where |p - q| is below u (log V + 11) everywhere.  Torch and jax use
+    0.75 of it at most, V = 10 to 151,936 for losses and to 50,257 else: tests/peers/check_closeness.py.
 
     Source: Blanchard, Higham & Higham (2021), doi:10.1093/imanum/draa038, for the rounding of log-softmax.
     """
