@@ -47,6 +47,8 @@ CASES = [
      "mean_nll", 18 / 7, 2),
     ("A10", "padded-denominator", Records([[1, 1, 1, 7], [2, 7, 7, 7]], mask=[[1, 1, 1, 0], [1, 0, 0, 0]]),
      "mean_nll", 0.625, 1.25),
+    ("all places", "all-places-denominator", batch([[1, 1, 1], [2, 8, 8]], attention_mask=[[1] * 4, [1, 1, 0, 0]]),
+     "mean_nll", 0.625, 1.25),
     ("A12", "short-last-batch", Records([[1] * 4, [1] * 4, [5]], groups=THREE), "mean_nll", 7 / 3, 13 / 9),
     ("A13", "batch-size-dependent-eval", Records([[4], [1, 1, 1], [2, 2]], groups=[[0, 1], [2]]),
      "mean_nll", 1.875, 11 / 6),

@@ -150,6 +150,7 @@ BY_HAND = {
     "empty-rows-averaged": lambda: fsum(mean(row) for row in ROWS if row) / 5,
     "unshifted-token-count": lambda: total(RIGHT) / (len(RIGHT) + 3),  # the first label of rows 0, 2 and 3
     "boundary-subtracted-twice": lambda: total(RIGHT) / (len(RIGHT) - 3),  # in rows 1 (one) and 3 (two)
+    "all-places-denominator": lambda: total(RIGHT) / (B * T),
     "one-row-denominator": lambda: total(RIGHT) / (T - 1),
     "divided-by-rows": lambda: total(RIGHT) / 4,
     "divided-by-vocab": lambda: mean(RIGHT) / 11,

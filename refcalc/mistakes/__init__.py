@@ -9,7 +9,7 @@ __all__ = ["MISTAKES", "NO_COMPUTATION", "Catalogue"]
 from refcalc.mistakes import align, kind
 from refcalc.mistakes.elsewhere import decoding, ngrams, numbers, resampling
 from refcalc.mistakes.express import aggregates, denominators, units
-from refcalc.mistakes.reduce import batches, counts
+from refcalc.mistakes.reduce import accumulators, batches, counts
 from refcalc.mistakes.score import axes, normaliser, precision, smoothing
 from refcalc.mistakes.select import masks, tokens, windows
 
@@ -49,7 +49,7 @@ MISTAKES = Catalogue(
     kind.kinds_of(
         *(normaliser, axes, precision, smoothing),
         *(align, masks, tokens, windows),
-        *(batches, counts, units, aggregates, denominators),
+        *(batches, counts, accumulators, units, aggregates, denominators),
         *(ngrams, decoding, resampling, numbers),
     )
 )

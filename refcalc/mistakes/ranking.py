@@ -25,7 +25,8 @@ RANKING = (
     *("bf16-loss", "low-precision-accumulator", "fp16-accumulator", "fp16-lse-width"),
     *("reshape-not-transpose", "softmax-wrong-axis", "softmax-over-batch", "reversed-shift"),
     *("oov-left-out", "oov-dropped", "end-token-miscounted", "prompt-in-denominator", "one-row-denominator"),
-    *("divided-by-rows", "divided-by-vocab", "silent-truncation", "duplicated-eval-rows", "inverted-mask"),
+    *("all-places-denominator", "divided-by-rows", "divided-by-vocab", "silent-truncation", "duplicated-eval-rows"),
+    *("inverted-mask",),
     *("padded-vocab-in-softmax", "ignored-class-in-normaliser", "mean-of-text-perplexities", "nll-as-perplexity"),
     *("perplexity-as-nll", "misnamed-transform", "perplexity-halved", "aux-scaled-by-world"),
 )

@@ -1,14 +1,13 @@
-"""The right sum over a wrong count, and sums that a narrow dtype cannot hold.
+"""The right sum over a wrong count.
 
 Each function gives the mean, the sum that somebody makes of it, and the denominator.
 """
 
 __all__ = [
+    "all_places_denominator",
     "boundary_subtracted_twice",
     "divided_by_rows",
     "divided_by_vocab",
-    "fp16_accumulator",
-    "low_precision_accumulator",
     "one_row_denominator",
     "smoothing_counts_ignored",
     "unshifted_token_count",
@@ -17,7 +16,7 @@ __all__ = [
 ]
 
 from refcalc.evidence import Batch, Records
-from refcalc.mistakes.arithmetic import add, ratio, rounded
+from refcalc.mistakes.arithmetic import add, ratio
 from refcalc.mistakes.kind import LOSSES, MEANS, DoesNotApply, entered
 from refcalc.mistakes.pipeline import Run, Scored, witness
 
@@ -85,6 +84,25 @@ def one_row_denominator(run: Run, scored: Scored) -> Three:
     'right 2, wrong 4'
     """
     return _over(scored, max(run.evidence.lengths) - (1 if run.batch else 0))
+
+
+@entered(
+    "all-places-denominator",
+    "reduce",
+    "The mean is too small, and smaller still in a batch with much padding.",
+    hidden_if="never: there are fewer targets than places",
+    remedy="Divide by the number of scored targets, not by B T, the size of the labels before the shift.",
+    aliases=("labels-numel",),
+    needs=("logits",),
+    quantities=MEANS,
+)
+def all_places_denominator(run: Run, scored: Scored) -> Three:
+    """The sum over the targets is divided by the number of all places, B T, from before the shift and with padding.
+
+    >>> witness(all_places_denominator, Batch([[0.0, 0.0], [0.0, 0.0]], [0, 1]))
+    'right 0.6931471806, wrong 0.3465735903'
+    """
+    return _over(scored, sum(run.evidence.lengths))
 
 
 @entered(
@@ -199,41 +217,6 @@ def smoothing_counts_ignored(run: Run, scored: Scored) -> Three:
     return mean, mean * n, n
 
 
-@entered(
-    "low-precision-accumulator",
-    "reduce",
-    "The mean falls as the evaluation gets longer.",
-    hidden_if="sums are short, or their terms coarse",
-    remedy="Hold running sums in float64, or use fsum.",
-    reports="pytorch/executorch#20089, pytorch/pytorch#2391, google-ai-edge/LiteRT#9249",
-    aliases=("bf16-accumulator",),
-)
-def low_precision_accumulator(run: Run, scored: Scored) -> Three:
-    """The losses are added up one by one in bfloat16, which stands still at 256.
-
-    >>> witness(low_precision_accumulator, Records([1.0] * 512))
-    'right 1, wrong 0.5'
-    """
-    return _held_in("bfloat16", scored)
-
-
-@entered(
-    "fp16-accumulator",
-    "reduce",
-    "inf on long evaluations; a coarse mean on shorter ones.",
-    hidden_if="sums are short, or their terms coarse",
-    remedy="Hold running sums in float64, or use fsum.",
-    reports="pytorch/pytorch#2391, google-ai-edge/LiteRT#9249",
-)
-def fp16_accumulator(run: Run, scored: Scored) -> Three:
-    """The losses are added up one by one in float16, which ends at 65,504.
-
-    >>> witness(fp16_accumulator, Records([2048.0] * 32))
-    'right 2048, wrong inf'
-    """
-    return _held_in("float16", scored)
-
-
 # --- private ---------------------------------------------------------------------------------------------------------
 
 
@@ -251,12 +234,3 @@ def _first_counts(run: Run, b: int) -> bool:
     batch = run.logits()
     labels = batch.tokens if batch.given_labels is None else batch.given_labels
     return bool(places) and run.kept[b][places[0]] and labels[b][places[0]] != batch.ignore_index
-
-
-def _held_in(dtype: str, scored: Scored) -> Three:
-    total = 0.0
-    for loss in scored.losses:
-        total = rounded(total + loss, dtype)
-    n = add(scored.shares)
-    ratio(scored.losses, scored.shares)
-    return total / n, total, n
