@@ -3,10 +3,13 @@
 import re
 import unittest
 from math import inf, nan
+from time import process_time
 from typing import Any
+from unicodedata import bidirectional
 from xml.etree import ElementTree
 
 from refcalc.drawing import error_bars, ladder, token_text
+from refcalc.drawing._sheet import short, text
 from refcalc.drawing.charts import _ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -81,6 +84,50 @@ def contrast(a: str, b: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
+class LongNames(unittest.TestCase):
+    def test_long_names_and_tokens_are_cut_in_no_time(self) -> None:
+        name, began = "再x" * 50_000, process_time()
+        self.assertEqual(short(name), "再x" * 11 + "再…")
+        ladder([(name, 1.0)], title="t", unit="u")
+        svg = token_text([("y" * 30_000, 1.0)], title="t")
+        self.assertLess(process_time() - began, 2.0)  # cutting letter by letter took minutes
+        self.assertLess(len(svg), 200_000)
+        self.assertIn(f"<title>{'y' * 79}… 1.000</title>", svg)
+        self.assertIn(f"Most surprising: {'y' * 79}… 1.000.", svg)
+
+    def test_what_turns_text_around_is_replaced(self) -> None:
+        for c in range(0x110000):
+            if bidirectional(chr(c)) in ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"):
+                self.assertEqual(text(f"a{chr(c)}b"), "a\ufffdb", hex(c))
+        self.assertEqual(text("\u200e\u200f\u061c"), "\ufffd" * 3)
+        for svg in pictures("a\u202eb", "c\u2066d"):
+            self.assertNotRegex(svg, "[\u202e\u2066]")
+
+
+class Extremes(unittest.TestCase):
+    def assert_drawn(self, svg: str) -> None:
+        for each in ElementTree.fromstring(svg).iter():
+            numbers = [each.get(name, "") for name in ("x", "y", "x1", "x2", "width", "cx", "d")]
+            self.assertNotRegex(" ".join(numbers), "nan|inf|e[+-]")
+            if each.get("width"):
+                self.assertTrue(0.0 <= float(each.get("width")) <= 720.0)
+        self.assertTrue(all(len(each) < 120 for each in texts(svg)))
+
+    def test_tiny_and_huge_values_are_drawn_on_the_sheet(self) -> None:
+        for values in ((5e-324, 0.0), (1.7e308, 1.0), (0.0, 0.0), (1e308, 5e-324)):
+            self.assert_drawn(ladder([("a", values[0]), ("b", values[1])], title="t", unit="u"))
+        for low, high in (
+            (0.0, 5e-324),
+            (-5e-324, 1e-310),
+            (1.0, 1.0 + 2.0**-52),
+            (1e12 - 2.0**-13, 1e12),
+            (-1e12, 1e12),
+            (5e-324, 5e-324),
+        ):
+            self.assert_drawn(error_bars([("a", low, low, high)], title="t", unit="u", bars="b"))
+        self.assert_drawn(token_text([("a", 1.7e308), ("b", 1.7e308), ("c", 5e-324)], title="t"))
+
+
 class Ladder(unittest.TestCase):
     def test_the_worst_is_on_top_and_every_value_is_printed(self) -> None:
         shown = texts(ladder(LADDER, title="t", unit="bits per character"))
@@ -99,6 +146,8 @@ class Ladder(unittest.TestCase):
             ([("a", -1.0)], ValueError, "rows[0][1] must not be negative, got -1.0"),
             ([("a", 1.0), ("b", inf)], ValueError, "rows[1][1] must be finite, got inf"),
             ([("a", "1")], TypeError, "rows[0][1] must be a number, got '1'"),
+            ([3], TypeError, "rows[0] must be a sequence, got 3"),
+            ([("a",)], ValueError, "rows[0] must hold a name and a loss, got ('a',)"),
             (5, TypeError, "rows must be a sequence, got 5"),
         ]:
             with self.subTest(message), self.assertRaises(kind) as caught:
@@ -135,6 +184,7 @@ class ErrorBars(unittest.TestCase):
             ([("a", 1.0)], ValueError, "rows[0] must hold a name, mean, low and high, got ('a', 1.0)"),
             ([("a", 1, 2, 3)], ValueError, "rows[0] must have low <= mean <= high, got ('a', 1, 2, 3)"),
             ([("a", 1, nan, 3)], ValueError, "rows[0][2] must be a number, got nan"),
+            ([("a", 1, 0, 1e308)], ValueError, "rows[0][3] must lie within 1e12 of 0 (take another unit), got 1e+308"),
             ([("a", 1, 0, inf)], ValueError, "rows[0][3] must be finite, got inf"),
         ]:
             with self.subTest(message), self.assertRaises(kind) as caught:

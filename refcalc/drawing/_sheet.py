@@ -1,12 +1,13 @@
 """The sheet that every picture is drawn on: its size, its colours in light and dark, and its text."""
 
-__all__ = ["CHARACTER", "WIDTH", "columns", "line", "picture", "short", "text"]
+__all__ = ["CHARACTER", "WIDTH", "columns", "line", "number", "picture", "short", "text"]
 
 from html import escape
 from unicodedata import category, east_asian_width
 
 WIDTH = 720
 CHARACTER = 7.8  # the width of a letter at 13 px, in a monospaced font
+TURNS_TEXT = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # Unicode's Bidi_Control
 
 FONT = '13px system-ui, "Segoe UI", Helvetica, Arial, sans-serif'
 MONO = 'ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace'
@@ -66,15 +67,21 @@ def line(x: float, y: float, kind: str, words: str, anchor: str = "start") -> st
 
 
 def text(words: str) -> str:
-    """Return text as XML may hold it: escaped, and what XML has no place for shown as U+FFFD."""
+    """Return text as XML may hold it: escaped, and U+FFFD for what XML has no place for or what turns text around."""
     lost = ("Cc", "Cs", "Cn")
-    return escape("".join("\ufffd" if category(c) in lost else c for c in str(words)))
+    return escape("".join("\ufffd" if category(c) in lost or c in TURNS_TEXT else c for c in str(words)))
+
+
+def number(value: float) -> str:
+    """Return a number with three decimals, or with an exponent where that would push it off the sheet."""
+    return f"{value:.3f}" if abs(value) < 1e6 else f"{value:.4g}"
 
 
 def short(name: str, most: int = 36) -> str:
     """Return a name cut where it would push the bars off the sheet."""
-    if columns(name) <= most:
+    if len(name) <= most and columns(name) <= most:
         return name
+    name = name[:most]
     while columns(name) >= most:
         name = name[:-1]
     return name + "…"

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from math import ceil, floor, log10
 
 from refcalc import _check
-from refcalc.drawing._sheet import CHARACTER, WIDTH, columns, line, picture, short
+from refcalc.drawing._sheet import CHARACTER, WIDTH, columns, line, number, picture, short
 
 LINE = 30  # from one row to the next
+LARGEST, FINEST = 1e12, 1e-12  # what an axis can hold, and the least part of it that it can show
 
 
 def ladder(rows: Sequence[tuple[str, float]], *, title: str, unit: str) -> str:
@@ -23,30 +24,30 @@ def ladder(rows: Sequence[tuple[str, float]], *, title: str, unit: str) -> str:
 
     Raises ValueError for no rows, or a value that is negative, nan or infinite; TypeError for what is no number.
     """
-    given = [(str(name), value) for name, value in _check.items("ladder", "rows", rows)]
-    values = [_check.not_negative("ladder", f"rows[{i}][1]", value, finite=True) for i, (_, value) in enumerate(given)]
-    if not values:
+    bars = [_bar(i, row) for i, row in enumerate(_check.items("ladder", "rows", rows))]
+    if not bars:
         raise ValueError("ladder: rows must hold at least one model, got 0")
-    bars = sorted(zip([name for name, _ in given], values, strict=True), key=lambda bar: -bar[1])
+    bars.sort(key=lambda bar: -bar[1])
     left = 24 + CHARACTER * max(columns(short(name)) for name, _ in bars)
-    scale = (WIDTH - 90 - left) / (max(values) or 1.0)
+    room, largest = WIDTH - 90 - left, bars[0][1] or 1.0
     parts = [line(24, 58, "quiet", f"{unit}, lower is better")]
     for i, (name, value) in enumerate(bars):
         y = 76 + LINE * i
         kind = "best" if i == len(bars) - 1 else "bar"
+        width = room * (value / largest)
         parts += [
             line(left - 10, y + 16, "name", short(name), "end"),
-            f'<rect class="{kind}" x="{left:.1f}" y="{y + 2}" width="{scale * value:.1f}" height="20" rx="2"/>',
-            line(left + scale * value + 8, y + 16, "value", f"{value:.3f}"),
+            f'<rect class="{kind}" x="{left:.1f}" y="{y + 2}" width="{width:.1f}" height="20" rx="2"/>',
+            line(left + width + 8, y + 16, "value", number(value)),
         ]
-    listed = "; ".join(f"{name} {value:.3f}" for name, value in bars)
+    listed = "; ".join(f"{name} {number(value)}" for name, value in bars)
     return picture(84 + LINE * len(bars), title, f"{unit}, lower is better: {listed}.", parts)
 
 
 def error_bars(rows: Sequence[tuple[str, float, float, float]], *, title: str, unit: str, bars: str) -> str:
     """Return the picture of means, each with a bar from low to high; the axis does not begin at zero.
 
-    rows: a name, and mean, low and high, finite, low <= mean <= high; at least one.
+    rows: a name, and mean, low and high, low <= mean <= high, within 1e12 of 0; at least one.
     title, unit: what is compared, and in which unit.
     bars: what the bars are ("95 % t interval of 3 seeds").
 
@@ -55,7 +56,7 @@ def error_bars(rows: Sequence[tuple[str, float, float, float]], *, title: str, u
     >>> "<desc>nats per character, bars: standard deviation. classic 1.787 (1.780 to 1.794); SwiGLU" in svg
     True
 
-    Raises ValueError for no rows, or numbers that are not finite or not in this order; TypeError for what is no number.
+    Raises ValueError for no rows, or numbers out of this range or order; TypeError for what is no number.
     """
     given = [_mean_row(i, row) for i, row in enumerate(_check.items("error_bars", "rows", rows))]
     if not given:
@@ -83,12 +84,22 @@ def error_bars(rows: Sequence[tuple[str, float, float, float]], *, title: str, u
     return picture(height + 34, title, f"{unit}, bars: {bars}. {'; '.join(shown)}.", parts)
 
 
+def _bar(i: int, row: Sequence[object]) -> tuple[str, float]:
+    values = _check.items("ladder", f"rows[{i}]", row)
+    if len(values) != 2:
+        _check.refuse("ladder", f"rows[{i}]", "hold a name and a loss", row)
+    return str(values[0]), _check.not_negative("ladder", f"rows[{i}][1]", values[1], finite=True)
+
+
 def _mean_row(i: int, row: Sequence[object]) -> tuple[str, float, float, float]:
     at = f"rows[{i}]"
     values = _check.items("error_bars", at, row)
     if len(values) != 4:
         _check.refuse("error_bars", at, "hold a name, mean, low and high", row)
     mean, low, high = (_check.finite("error_bars", f"{at}[{k}]", x) for k, x in enumerate(values[1:], 1))
+    for k, x in enumerate((mean, low, high), 1):
+        if abs(x) > LARGEST:
+            _check.refuse("error_bars", f"{at}[{k}]", "lie within 1e12 of 0 (take another unit)", x)
     if not low <= mean <= high:
         _check.refuse("error_bars", at, "have low <= mean <= high", row)
     return str(values[0]), mean, low, high
@@ -96,7 +107,7 @@ def _mean_row(i: int, row: Sequence[object]) -> tuple[str, float, float, float]:
 
 def _ticks(low: float, high: float) -> tuple[list[float], int]:
     """Return ticks at 1, 2 or 5 times a power of ten, one to six steps around [low, high], and the digits they need."""
-    span = (high - low) or abs(high) or 1.0
+    span = max((high - low) or abs(high) or 1.0, FINEST * max(1.0, abs(low), abs(high)))
     power = floor(log10(span / 5))
     unit = float(f"1e{power}")
     size = next(k * unit for k in (1, 2, 5, 10, 20) if k * unit >= span / 5)

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from math import fsum, inf
 
 from refcalc import _check
-from refcalc.drawing._sheet import CHARACTER, WIDTH, columns, line, picture, text
+from refcalc.drawing._sheet import CHARACTER, WIDTH, columns, line, number, picture, short, text
 
 LEVELS = ((1.0, "below 1"), (2.0, "1 to 2"), (4.0, "2 to 4"), (8.0, "4 to 8"), (inf, "8 and more"))
 ROW = 24
+LONGEST = 80  # letters of a token where it is told, not drawn
 PER_LINE = int((WIDTH - 48) / CHARACTER)
 SHOWN_AS = str.maketrans({"\n": "\u23ce", "\r": "\u240d", "\t": "\u21e5"})
 
@@ -33,18 +34,18 @@ def token_text(tokens: Sequence[tuple[str, float]], *, title: str) -> str:
     x = y = 0
     for word, nll in given:
         level = next(k for k, (below, _) in enumerate(LEVELS) if nll < below or below == inf)
-        shown = word.translate(SHOWN_AS)
+        shown, told = word.translate(SHOWN_AS), f"{_told(word)} {number(nll)}"
         for piece in _pieces(shown):
             if x + columns(piece) > PER_LINE:
                 x, y = 0, y + 1
-            parts.append(_cell(24 + CHARACTER * x, 112 + ROW * y, piece, level, f"{shown.strip()} {nll:.3f}"))
+            parts.append(_cell(24 + CHARACTER * x, 112 + ROW * y, piece, level, told))
             x += columns(piece)
         if word.endswith("\n"):
             x, y = 0, y + 1
-    mean = fsum(nll for _, nll in given) / len(given)
+    mean = 2.0 * fsum(0.5 * nll / len(given) for _, nll in given)  # halves: no sum leaves the doubles
     largest = sorted(given, key=lambda token: -token[1])[:5]
-    words = ", ".join(f"{word.translate(SHOWN_AS).strip() or 'white space'} {nll:.3f}" for word, nll in largest)
-    tokens_are = f"{len(given)} token{'s' if len(given) > 1 else ''}, {mean:.3f} nats each on average"
+    words = ", ".join(f"{_told(word) or 'white space'} {number(nll)}" for word, nll in largest)
+    tokens_are = f"{len(given)} token{'s' if len(given) > 1 else ''}, {number(mean)} nats each on average"
     return picture(124 + ROW * (y + 1), title, f"{tokens_are}. Most surprising: {words}.", parts)
 
 
@@ -55,6 +56,10 @@ def _token(i: int, token: Sequence[object]) -> tuple[str, float]:
     if not isinstance(two[0], str):
         _check.refuse("token_text", f"tokens[{i}][0]", "be text", two[0], TypeError)
     return two[0], _check.not_negative("token_text", f"tokens[{i}][1]", two[1])
+
+
+def _told(word: str) -> str:
+    return short(word.translate(SHOWN_AS).strip(), LONGEST)
 
 
 def _legend() -> list[str]:
