@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         output, status = options.run(options)
     except (OSError, ValueError, TypeError, ArithmeticError) as refusal:
         print(f"refcalc: {_one_line(refusal)}", file=sys.stderr)
-        return 2
+        return 1 if isinstance(refusal, bootstrap.NoComparison) else 2
     except RecursionError:
         print("refcalc: the input must not nest so deeply, got too many levels", file=sys.stderr)
         return 2

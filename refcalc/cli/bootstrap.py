@@ -1,6 +1,6 @@
 """`refcalc bootstrap RECEIPTS`: how far a loss would move with other documents, and whether two systems differ."""
 
-__all__ = ["add_to", "run"]
+__all__ = ["NoComparison", "add_to", "run"]
 
 import argparse
 import json
@@ -25,8 +25,13 @@ METHODS = """The methods, how to draw as many documents as there are, with repla
     exact     nothing is drawn: every possible resample counts with its probability; up to 10 documents, or groups
 
 With --against, the difference is RECEIPTS minus the other: below 0 the first is the lower, which is the better.  In
-each resample both have the same documents.
+each resample both have the same documents.  Files of other documents, or of other counts, are not compared: exit
+status 1.
 """
+
+
+class NoComparison(ValueError):
+    """Two files that are sound, but do not measure the same documents."""
 
 
 def add_to(subparsers: Any) -> None:
@@ -131,11 +136,13 @@ def _same_documents(options: argparse.Namespace, ours: Documents, theirs: Docume
     for path, documents, other, others in ((second, theirs, first, ours), (first, ours, second, theirs)):
         for key in others:
             if key not in documents:
-                raise ValueError(f"{path}: the file must score the document {key!r}, as {other} does, got no such one")
+                rule = f"the file must score the document {key!r}, as {other} does, got no such one"
+                raise NoComparison(f"{path}: {rule}")
     for key, (_, n) in ours.items():
         if theirs[key][1] != n:
             hint = " (--per byte or char holds for any tokenizer)" if options.per == "target" else ""
-            _check.refuse(second, f"document {key!r}", f"have {count} {n}, as in {first}{hint}", theirs[key][1])
+            rule = f"have {count} {n}, as in {first}{hint}"
+            _check.refuse(second, f"document {key!r}", rule, theirs[key][1], NoComparison)
 
 
 def _progress() -> Callable[[int, int], object] | None:

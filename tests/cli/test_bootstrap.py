@@ -121,11 +121,11 @@ class Documents(CommandCase):
 
 
 class Refusals(CommandCase):
-    def assert_refused(self, text: str, message: str, *options: str) -> None:
+    def assert_refused(self, text: str, message: str, *options: str, status: int = 2) -> None:
         path = self.write("bad.jsonl", text)
         with self.subTest(message):
             self.assertEqual(
-                self.run_on("bootstrap", path, *options), (2, "", f"refcalc: {message.replace('PATH', path)}\n")
+                self.run_on("bootstrap", path, *options), (status, "", f"refcalc: {message.replace('PATH', path)}\n")
             )
 
     def test_torn_and_foreign_lines_are_named(self) -> None:
@@ -175,20 +175,20 @@ class Refusals(CommandCase):
         )
         self.assert_refused(line("a", 1, 1), "bootstrap: documents must hold at least 2 documents to draw from, got 1")
 
-    def test_two_files_must_hold_the_same_documents(self) -> None:
+    def test_two_files_must_hold_the_same_documents -> None:
         text = "\n".join(line(*each, n_bytes=5) for each in THREE)
         other = self.write("other.jsonl", "\n".join(line(*each) for each in THREE[:2]))
         message = f"{other}: the file must score the document 'c', as PATH does, got no such one"
-        self.assert_refused(text, message, "--against", other)
+        self.assert_refused(text, message, "--against", other, status=1)
         other = self.write("other.jsonl", "\n".join([text, line("d", 1, 1)]))
         message = f"PATH: the file must score the document 'd', as {other} does, got no such one"
-        self.assert_refused(text, message, "--against", other)
+        self.assert_refused(text, message, "--against", other, status=1)
         other = self.write("other.jsonl", "\n".join(line(key, s, n + 1, n_bytes=n) for key, s, n in THREE))
         hint = "(--per byte or char holds for any tokenizer)"
         message = f"{other}: document 'a' must have n_targets 2, as in PATH {hint}, got 3"
-        self.assert_refused(text, message, "--against", other)
+        self.assert_refused(text, message, "--against", other, status=1)
         message = f"{other}: document 'a' must have n_bytes 5, as in PATH, got 2"
-        self.assert_refused(text, message, "--against", other, "--per", "byte")
+        self.assert_refused(text, message, "--against", other, "--per", "byte", status=1)
 
     def test_a_file_that_cannot_be_read_is_named(self) -> None:
         message = f"refcalc: {self.folder}: the receipts must be a file that can be read, got Is a directory\n"
