@@ -111,7 +111,7 @@ def diagnose(
     found: tuple[Candidate, ...] = ()
     nearest: tuple[Candidate, ...] = ()
     if not agrees:
-        found, nearest = _sought(number, near, singles, pairs)
+        found, nearest = _sought(number, near, singles, pairs, trials.right)
         if trials.right is None and not found:
             raise ValueError(trials.refusal)
     right = trials.right
@@ -138,6 +138,8 @@ def _reported(reported: float | str, quantity: str) -> tuple[float, float]:
         if isfinite(number):
             digits = len(mantissa.partition(".")[2])
             slack = 0.5 * float(f"1e{int(exponent or 0) - digits}") * (1.0 + 2.0**-40)
+            if not isfinite(slack):  # "0e400" would stand for every number
+                _check.refuse("diagnose", "reported", "have an exponent within the doubles", reported)
     else:
         number = _check.real("diagnose", "reported", reported)
     if quantity in PERPLEXITIES and number < 0.0:
@@ -175,7 +177,7 @@ def _limits(number: float | None, near: Nearness, trials: Trials, singles: Numbe
 
 
 def _sought(
-    number: float, near: Nearness, singles: Numbers, pairs: Numbers
+    number: float, near: Nearness, singles: Numbers, pairs: Numbers, right: float | None
 ) -> tuple[tuple[Candidate, ...], tuple[Candidate, ...]]:
     """Return the candidates that match, best first, and where there are none the nearest misses.
 
@@ -188,9 +190,10 @@ def _sought(
     }
     if matching or not isfinite(number):
         found = [_candidate(near, names, number, values[names]) for names in matching]
-        return tuple(sorted(found, key=lambda each: (len(each.mistakes), sum(map(RANKING.index, each.mistakes))))), ()
+        return tuple(sorted(found, key=_rank)), ()
+    wrong = [names for names in values if right is None or not abs(values[names] - right) <= 1e-12 * abs(right)]
     misses = sorted(
-        values, key=lambda names: (abs(values[names] - number), len(names)) if isfinite(values[names]) else (inf, 9)
+        wrong, key=lambda names: (abs(values[names] - number), len(names)) if isfinite(values[names]) else (inf, 9)
     )
     different: list[tuple[str, ...]] = []
     for names in misses:
@@ -206,6 +209,11 @@ def _nearest(number: float, values: tuple[float, ...]) -> float:
     same = [value for value in values if value == number or (isnan(value) and isnan(number))]
     finite = [value for value in values if isfinite(value)]
     return same[0] if same else min(finite or values, key=lambda value: abs(value - number))
+
+
+def _rank(candidate: Candidate) -> tuple[int, int, tuple[str, ...]]:
+    """Return what candidates are sorted by: single before pair, the most reported first, then by name."""
+    return len(candidate.mistakes), sum(map(RANKING.index, candidate.mistakes)), candidate.mistakes
 
 
 def _candidate(near: Nearness, names: tuple[str, ...], number: float, value: float) -> Candidate:

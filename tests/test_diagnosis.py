@@ -1,5 +1,8 @@
 """diagnose: what it says of a number, when it agrees, and what it refuses."""
 
+import os
+import subprocess
+import sys
 import unittest
 from math import exp, inf, log, nan, nextafter
 from typing import Any
@@ -31,6 +34,31 @@ class Verdicts(unittest.TestCase):
         found = diagnose(wrong, SEEN_TOGETHER, quantity="bits_per_byte")
         self.assertEqual(names(found)[0], "mean-of-means + chars-for-bytes")
         self.assertEqual(len(found.candidates[0].mistakes), 2)
+
+    def test_a_typed_zero_of_any_size_stands_for_no_other_number(self):
+        for text in ("0e400", "0e99999999999"):
+            with self.subTest(text), self.assertRaises(ValueError) as caught:
+                diagnose(text, Records([1.0, 2.0]))
+            message = f"diagnose: reported must have an exponent within the doubles, got {text!r}"
+            self.assertEqual(str(caught.exception), message)
+
+    def test_the_nearest_misses_are_wrong_numbers(self):
+        found = diagnose(1e30, Records([[1.0, 2.0], [4.0]], groups=[[0], [1]]))
+        self.assertNotIn(found.right, [candidate.value for candidate in found.nearest])
+
+    def test_the_order_of_candidates_does_not_depend_on_the_hash_seed(self):
+        code = "import refcalc; print([c.mistakes for c in refcalc.diagnose('4.1', refcalc.probe(3)).candidates])"
+        orders = {
+            subprocess.run(
+                [sys.executable, "-c", code],
+                env={**os.environ, "PYTHONHASHSEED": seed},
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
+            for seed in ("0", "7")
+        }
+        self.assertEqual(len(orders), 1)
 
     def test_a_near_miss_is_asked_for_its_dtype(self):
         records = Records([[0.1], [2.0] * 9], groups=[[0], [1]])
