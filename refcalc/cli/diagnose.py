@@ -8,9 +8,12 @@ from typing import Any
 
 from refcalc import _json
 from refcalc.cli import batch_file
+from refcalc.cli._numbers import allow_negative
 
 QUANTITIES = "mean_nll nll_sum perplexity bits_per_token bits_per_byte bits_per_char byte_perplexity word_perplexity"
 DTYPES = "float64 float32 float16 bfloat16"
+SHORT = {"fp64": "float64", "fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
+STATUSES = "Exit status: 0 if the number is right, 1 if it is not, 2 for bad input."
 
 
 def add_to(subparsers: Any) -> None:
@@ -19,14 +22,22 @@ def add_to(subparsers: Any) -> None:
         "diagnose",
         help="name the mistake that gives a wrong number",
         description=batch_file.__doc__,
+        epilog=STATUSES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", help="a batch, or records, in JSON")
     parser.add_argument("number", help="the reported number; it stands for everything that is rounded to it")
     parser.add_argument("--quantity", default="mean_nll", choices=QUANTITIES.split(), help="what it claims to be")
-    parser.add_argument("--dtype", default="float64", choices=DTYPES.split(), help="in which it was computed")
+    parser.add_argument(
+        "--dtype",
+        default="float64",
+        type=lambda name: SHORT.get(name, name),
+        choices=DTYPES.split(),
+        help="in which it was computed (fp64, fp32, fp16 and bf16 are understood)",
+    )
     parser.add_argument("--tolerance", type=float, help="relative difference allowed, instead of the dtype's rounding")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of sentences")
+    allow_negative(parser)
     parser.set_defaults(run=run)
 
 

@@ -8,10 +8,29 @@ from typing import Any
 
 from refcalc import _json
 
+DESCRIPTION = """A small batch on which the mistakes give different numbers, in the JSON format of the other commands.
+
+Give your own loss logits[..., :vocab_size] (the rows have more columns than there are classes) and the labels of the
+comment, and compare what it returns with the answers; `refcalc diagnose` names what is wrong.  The comment holds
+
+    answers           the right number for each quantity
+    labels_to_score   the labels before the shift, -100 wherever nothing is scored: at padding, prompts, ignored labels,
+                      starts of documents, a second BOS, and first tokens after padding
+    told apart by QUANTITY in float32
+                      mistakes that no other one, and no two together, give the number of
+    hidden            mistakes that change nothing here, so that no number on this batch shows them
+    coincide          groups of mistakes, or of two together, that give the same number
+"""
+
 
 def add_to(subparsers: Any) -> None:
     """Add the command to the parser of the command line."""
-    parser = subparsers.add_parser("probe", help="a small batch that tells the mistakes apart", description=__doc__)
+    parser = subparsers.add_parser(
+        "probe",
+        help="a small batch that tells the mistakes apart",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--seed", type=int, default=0, help="a whole number; the same one gives the same batch")
     parser.add_argument("--quantity", default="mean_nll", help="the quantity whose mistakes must differ")
     parser.add_argument("--label-smoothing", type=float, default=0.0, metavar="E", help="smoothing of the loss")

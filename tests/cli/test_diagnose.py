@@ -69,6 +69,21 @@ class Diagnose(Commands):
         status, out, _ = self.diagnose({"logits": [[3, 3], [0, 0]], "tokens": [0, 1]}, "-3.0")
         self.assertEqual(status, 1)
         self.assertIn("raw-logit-nll: -3", out)
+        for number in ("-1e-3", "-2.5E+1", "-.5", "-inf"):
+            with self.subTest(number):
+                status, out, err = self.diagnose(RECORDS, number)
+                self.assertEqual((status, err), (1, ""))
+                self.assertTrue(out.startswith(f"{number} is not the right mean_nll, which is 1.8.\n"))
+
+    def test_short_names_of_dtypes_are_understood(self) -> None:
+        for short, dtype in (("fp64", "float64"), ("fp32", "float32"), ("fp16", "float16"), ("bf16", "bfloat16")):
+            record = json.loads(self.diagnose(RECORDS, "1.8", "--dtype", short, "--json")[1])
+            self.assertEqual(record["dtype"], dtype)
+
+    def test_help_states_the_exit_statuses(self) -> None:
+        with self.assertRaises(SystemExit), contextlib.redirect_stdout(io.StringIO()) as out:
+            main(["diagnose", "--help"])
+        self.assertIn("\nExit status: 0 if the number is right, 1 if it is not, 2 for bad input.\n", out.getvalue())
 
     def test_refusals_are_one_line_with_status_2(self) -> None:
         for batch, number, options, message in (
@@ -139,6 +154,13 @@ class Probe(Commands):
         report = json.loads(self.run_with("loss", self.path, "--json")[1])
         self.assertAlmostEqual(report["objective"], comment["answers"]["mean_nll"], delta=1e-13)
         self.assertAlmostEqual(report["perplexity"] / comment["answers"]["perplexity"], 1.0, delta=1e-13)
+
+    def test_help_says_what_each_key_of_the_comment_means(self) -> None:
+        with self.assertRaises(SystemExit), contextlib.redirect_stdout(io.StringIO()) as out:
+            main(["probe", "--help"])
+        self.assertIn("logits[..., :vocab_size]", out.getvalue())
+        for key in json.loads(self.run_with("probe")[1])["comment"]:
+            self.assertIn(f"\n    {key.replace('mean_nll', 'QUANTITY')}", out.getvalue())
 
     def test_what_it_says_of_one_quantity(self) -> None:
         comment = json.loads(self.run_with("probe", "--quantity", "nll_sum", "--seed", "1")[1])["comment"]
