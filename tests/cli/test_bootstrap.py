@@ -175,7 +175,7 @@ class Refusals(CommandCase):
         )
         self.assert_refused(line("a", 1, 1), "bootstrap: documents must hold at least 2 documents to draw from, got 1")
 
-    def test_two_files_must_hold_the_same_documents -> None:
+    def test_two_files_must_hold_the_same_documents_or_are_not_compared(self) -> None:
         text = "\n".join(line(*each, n_bytes=5) for each in THREE)
         other = self.write("other.jsonl", "\n".join(line(*each) for each in THREE[:2]))
         message = f"{other}: the file must score the document 'c', as PATH does, got no such one"
