@@ -48,7 +48,8 @@ def compressed_bits(data: bytes, method: str, primer: bytes = b"", *, headers: b
     method: one of METHODS, "gzip -9" say, or a name without a level.
     primer: a text that the compressor has read before, the training text say.  zlib takes its last 32 kB as a
         dictionary; of the others it is the difference of two lengths, that of primer + data less that of primer, in
-        which all headers cancel.  A difference can be lucky or unlucky by a few bytes.
+        which all headers cancel.  A difference can be lucky or unlucky by a few bytes, so for a few bytes of data it
+        may be 0 or negative: it then measures nothing.
     headers: whether what the container adds is counted, as it is on disk; has no effect on a difference.
 
     >>> text = b"to be, or not to be: that is the question: " * 10
@@ -66,7 +67,7 @@ def compressed_bits(data: bytes, method: str, primer: bytes = b"", *, headers: b
     """
     name = "compressed_bits"
     text, before = _bytes(name, "data", data), _bytes(name, "primer", primer)
-    method = DEFAULTS.get(method, method)
+    method = next((full for bare, full in DEFAULTS.items() if bare == method), method)
     _check.choice(name, "method", method, METHODS)
     program, level = method.split(" -")
     if program == "zlib":

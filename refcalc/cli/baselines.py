@@ -18,6 +18,7 @@ ORDERS = (4, 7)
 COMPRESSORS = ("gzip -9", "xz -9e", "bzip2 -9")
 PRIMED = "xz -9e"
 SHORT = 10_000  # bytes: in a shorter text the headers of xz, some 60 bytes, are 0.05 bits per byte and more
+MOST_EXPONENT = 3  # digits: the power of ten of a longer one may take minutes to write out
 BYTE_ORDER_MARK = "\ufeff"
 
 DESCRIPTION = """What models that anybody has need for a text, in bits per character and per byte: lower is better.
@@ -31,7 +32,8 @@ DESCRIPTION = """What models that anybody has need for a text, in bits per chara
 The vocabulary is every character of both texts.  A byte order mark at the start of a file is no character of its text
 and is left out.  The table goes from the worst to the best: a trained model that does not need less than the last line,
 whichever model that is, has not yet earned its training.  Below 10,000 bytes of evaluation text the headers of the
-compressors and xz's steps of 4 bytes show in their lines, and a warning says so.
+compressors and xz's steps of 4 bytes show in their lines, and a warning says so.  So does one where the evaluation text
+stands in the training text, or where the primed difference is negative, as it may be for a few bytes.
 """
 
 
@@ -99,11 +101,11 @@ def _texts(options: argparse.Namespace) -> Texts:
     train, warnings = _read(options.train, "the training text")
     if share is None:
         evaluation, more = _read(options.evaluation, "the evaluation text")
-        return Texts(train, evaluation, False, warnings + more + _too_short(evaluation))
+        return Texts(train, evaluation, False, warnings + more + _warnings(train, evaluation))
     cut = int((1 - share) * len(train))
     if not cut:
         _check.refuse("baselines", "what --held-out leaves for training", "hold at least one character", 0)
-    return Texts(train[:cut], train[cut:], True, warnings + _too_short(train[cut:]))
+    return Texts(train[:cut], train[cut:], True, warnings + _warnings(train[:cut], train[cut:]))
 
 
 def _read(path: str, what: str) -> tuple[str, tuple[str, ...]]:
@@ -114,6 +116,18 @@ def _read(path: str, what: str) -> tuple[str, tuple[str, ...]]:
     if not text:
         _check.refuse("baselines", path, "hold at least one character", 0)
     return text, (f"{path}: the byte order mark at its start is left out",) if marked else ()
+
+
+def _warnings(train: str, evaluation: str) -> tuple[str, ...]:
+    return _seen(train, evaluation) + _too_short(evaluation)
+
+
+def _seen(train: str, evaluation: str) -> tuple[str, ...]:
+    if evaluation not in train:
+        return ()
+    where = "is" if evaluation == train else "stands in"
+    seen = "the fitted and the primed models have seen it, their lines say nothing of new text"
+    return (f"the evaluation text {where} the training text: {seen}",)
 
 
 def _too_short(evaluation: str) -> tuple[str, ...]:
@@ -128,6 +142,8 @@ def _share(text: str) -> "Fraction":
     """Return --held-out as the number that was typed, not as the double nearest to it."""
     from fractions import Fraction  # noqa: PLC0415 (--help should not wait for it)
 
+    if len(text.lower().partition("e")[2].lstrip("+-0")) > MOST_EXPONENT:
+        _check.refuse("baselines", "--held-out", f"have an exponent of at most {MOST_EXPONENT} digits", text)
     try:
         share = Fraction(text)
     except (ValueError, ZeroDivisionError):
@@ -147,6 +163,11 @@ def _report(texts: Texts, options: argparse.Namespace) -> dict[str, Any]:
     counts = text_counts("baselines", "eval", texts.evaluation)
     vocabulary = sorted({*texts.train, *texts.evaluation})
     bits = {**_model_bits(texts, vocabulary, options.order), **_compressor_bits(texts)}
+    negative = tuple(
+        f"{name}: a difference of two lengths, here negative ({total} bits), measures nothing"
+        for name, total in bits.items()
+        if total < 0
+    )
     models = [
         {
             "model": name,
@@ -163,7 +184,7 @@ def _report(texts: Texts, options: argparse.Namespace) -> dict[str, Any]:
         "vocab_size": len(vocabulary),
         "history": "runs on from the training text" if texts.runs_on else "begins with the evaluation text",
         "models": sorted(models, key=lambda row: -row["bits"]),
-        "warnings": texts.warnings,
+        "warnings": texts.warnings + negative,
     }
 
 
@@ -231,7 +252,7 @@ def _number(n: int, what: str) -> str:
 def _draw(path: str, report: dict[str, Any]) -> None:
     from refcalc.drawing import ladder  # noqa: PLC0415
 
-    rows = [(row["model"], row["bits_per_char"]) for row in report["models"]]
+    rows = [(row["model"], row["bits_per_char"]) for row in report["models"] if row["bits"] >= 0]
     name = Path(report["eval"] or report["train"]).name
     title = f"{name}: {_number(report['n_chars'], 'character')}" + (" held out" if report["held_out"] else "")
     Path(path).write_text(ladder(rows, title=title, unit="bits per character"), encoding="utf-8")

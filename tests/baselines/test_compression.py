@@ -108,5 +108,5 @@ class Refusals(unittest.TestCase):
 
     def test_an_unknown_method_is_named_beside_all_there_are(self) -> None:
         known = ", ".join(map(repr, METHODS))
-        for method in ("lzw", "gzip -10", "bzip2 -0", "xz -e", "gzip -9e", "gzip-9", ""):
+        for method in ("lzw", "gzip -10", "bzip2 -0", "xz -e", "gzip -9e", "gzip-9", "", ["gzip"], None):
             self.assert_refused(f"method must be one of {known}, got {method!r}", ValueError, b"abc", method)

@@ -166,6 +166,33 @@ class Output(BaselinesCase):
             path = self.write("eval.txt", b"ab" * 5_000 if size == 10_000 else b"a" * size)
             self.assertEqual(self.report(self.train_path, path, "--order", "1")["warnings"], warnings)
 
+    def test_an_evaluation_text_that_the_models_have_seen_is_warned_of(self) -> None:
+        seen = "the training text: the fitted and the primed models have seen it, their lines say nothing of new text"
+        part = self.write("part.txt", self.train[100:9000].encode())
+        marked = self.write("marked.txt", b"\xef\xbb\xbf" + self.train.encode())
+        _, out, _ = self.run_with(self.train_path, self.train_path, "--order", "2")
+        self.assertIn(f"\nwarning: the evaluation text is {seen}", out)
+        for path, where in ((part, "stands in"), (marked, "is")):
+            self.assertIn(
+                f"the evaluation text {where} {seen}", self.report(self.train_path, path, "--order", "2")["warnings"]
+            )
+        for arguments in ((self.eval_path,), ("--held-out", "0.1")):
+            warnings = self.report(self.train_path, *arguments, "--order", "2")["warnings"]
+            self.assertFalse([words for words in warnings if "seen" in words])
+
+    def test_a_negative_difference_of_lengths_is_warned_of_and_not_drawn(self) -> None:
+        path = str(self.folder / "ladder.svg")
+        lengths = mock.patch(
+            "refcalc.baselines.compression.compressed_bits",
+            side_effect=lambda text, method, before=b"": 8 - 40 * bool(before),
+        )
+        with lengths:
+            report = self.report(self.train_path, self.eval_path, "--order", "2", "--svg", path)
+        words = "xz -9e, primed: a difference of two lengths, here negative (-32 bits), measures nothing"
+        self.assertEqual(report["warnings"][-1], words)
+        self.assertEqual(report["models"][-1]["bits"], -32)
+        self.assertNotIn("primed", Path(path).read_text(encoding="utf-8"))
+
     def test_the_last_line_is_the_best_whichever_it_is(self) -> None:
         a, b = self.write("a.txt", b"aaaa"), self.write("b.txt", b"bbbb")
         _, out, _ = self.run_with(a, b)
@@ -207,6 +234,12 @@ class Refusals(BaselinesCase):
         for share in ("0", "1", "-0.1", "nan", "ten", "1/0", "1e9"):
             message = f"baselines: --held-out must be a number above 0 and below 1, got {share!r}"
             self.assert_refused(message, self.train_path, f"--held-out={share}")
+
+    def test_a_share_of_many_digits_is_refused_before_it_is_reckoned(self) -> None:
+        for share in ("1e-30000000", "1E+9999"):
+            message = f"baselines: --held-out must have an exponent of at most 3 digits, got {share!r}"
+            self.assert_refused(message, self.train_path, f"--held-out={share}")
+        self.assertEqual(self.report(self.train_path, "--held-out", "1e-0001", "--order", "1")["held_out"], "1e-0001")
 
     def test_an_empty_text_is_refused_by_name(self) -> None:
         empty = self.write("empty.txt", b"")
