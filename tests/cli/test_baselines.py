@@ -166,7 +166,8 @@ class Output(BaselinesCase):
             path = self.write("eval.txt", b"ab" * 5_000 if size == 10_000 else b"a" * size)
             self.assertEqual(self.report(self.train_path, path, "--order", "1")["warnings"], warnings)
 
-    def test_an_evaluation_text_that_the_models_have_seen_is_warned_of(self) -> None:
+    @mock.patch("refcalc.baselines.compression.compressed_bits", return_value=8)  # takes most of the time
+    def test_an_evaluation_text_that_the_models_have_seen_is_warned_of(self, _: mock.Mock) -> None:
         seen = "the training text: the fitted and the primed models have seen it, their lines say nothing of new text"
         part = self.write("part.txt", self.train[100:9000].encode())
         marked = self.write("marked.txt", b"\xef\xbb\xbf" + self.train.encode())
@@ -235,7 +236,8 @@ class Refusals(BaselinesCase):
             message = f"baselines: --held-out must be a number above 0 and below 1, got {share!r}"
             self.assert_refused(message, self.train_path, f"--held-out={share}")
 
-    def test_a_share_of_many_digits_is_refused_before_it_is_reckoned(self) -> None:
+    @mock.patch("refcalc.baselines.compression.compressed_bits", return_value=8)
+    def test_a_share_of_many_digits_is_refused_before_it_is_reckoned(self, _: mock.Mock) -> None:
         for share in ("1e-30000000", "1E+9999"):
             message = f"baselines: --held-out must have an exponent of at most 3 digits, got {share!r}"
             self.assert_refused(message, self.train_path, f"--held-out={share}")
