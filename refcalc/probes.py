@@ -48,8 +48,9 @@ def probe(seed: int = 0, *, quantity: str = "mean_nll", label_smoothing: float =
     label_smoothing, weighted: options of the loss; with them the mistakes that they make possible can be told apart.
 
     The rows have more columns than there are classes: give a loss of your own logits[..., :vocab_size].
-    `refcalc probe` writes the batch with a comment: answers, the right number for each quantity; labels_to_score, the labels with -100
-    wherever nothing is scored; and, as `prove` finds them, the mistakes that are hidden, and the groups that coincide.
+    `refcalc probe` writes the batch with a comment: answers, the right number for each quantity; labels_to_score, the
+    labels with -100 wherever nothing is scored; and, as `prove` finds them, the mistakes that are hidden, and the groups
+    that coincide.
 
     The scores are multiples of 1/256, exact in float16 and wider.  Mistakes that show only as inf or nan are not asked
     for: on extreme scores they coincide with each other, and here they are hidden.
