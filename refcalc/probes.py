@@ -49,7 +49,7 @@ def probe(seed: int = 0, *, quantity: str = "mean_nll", label_smoothing: float =
 
     The rows have more columns than there are classes: give a loss of your own logits[..., :vocab_size].
     `refcalc probe` writes the batch with a comment: answers, the right number for each quantity; labels_to_score, the
-    labels with -100 wherever nothing is scored; and, as `prove` finds them, the mistakes that are hidden, and the groups
+    labels with -100 wherever nothing is scored; and, as `prove` finds them, the mistakes that are hidden and the groups
     that coincide.
 
     The scores are multiples of 1/256, exact in float16 and wider.  Mistakes that show only as inf or nan are not asked

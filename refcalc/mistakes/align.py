@@ -1,8 +1,8 @@
 """The second step done wrong: which row predicts which token?
 
 Each function gives the items (b, t, c, p): row t of sequence b is scored against place p of sequence c.
-Right is p = t + 1 in the same sequence.  Whether a wrong pair counts may be told from the mask of both places or from the
-label alone, which differ beside padding: `Reading.by_labels`.
+Right is p = t + 1 in the same sequence.  Whether a wrong pair counts may be told from the mask of both places or from
+the label alone, which differ beside padding: `Reading.by_labels`.
 """
 
 __all__ = [
