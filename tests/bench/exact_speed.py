@@ -11,6 +11,7 @@ import sys
 import time
 from array import array
 from collections.abc import Callable
+from importlib.util import find_spec
 from random import Random
 
 sys.path.insert(0, ".")
@@ -84,6 +85,25 @@ def main() -> None:
     compare("log_softmax, whole row", rows[:3], exact.log_softmax, plain_log_softmax)
     for size, count in ((10, 100), (100, 50), (1000, 20)):
         compare(f"token_nll, V = {size:,}", random_rows(count, size), exact.token_nll, plain_nll, 1)
+    if find_spec("mpmath"):
+        compare_with_mpmath(rows[:3])
+
+
+def compare_with_mpmath(rows: list[list[float]]) -> None:
+    """Print how often the time of exact.token_nll goes into that of mpmath at 120 bits, taking turns."""
+    import mpmath  # noqa: PLC0415 (not needed for the rest)
+
+    mpmath.mp.prec = 120
+
+    def mpmath_nll(xs: list[float], y: int) -> object:
+        return mpmath.log(mpmath.fsum([mpmath.exp(mpmath.mpf(x)) for x in xs])) - xs[y]
+
+    ratios = []
+    for row in rows:
+        ours = min(milliseconds(exact.token_nll, row, 1) for _ in range(5))
+        ratios.append(milliseconds(mpmath_nll, row, 1) / ours)
+    shown = ", ".join(f"{ratio:.0f}" for ratio in ratios)
+    print(f"mpmath {mpmath.__version__} ({mpmath.libmp.BACKEND}) at 120 bits takes {shown} times as long as exact.token_nll")
 
 
 if __name__ == "__main__":
