@@ -103,7 +103,8 @@ def compare_with_mpmath(rows: list[list[float]]) -> None:
         ours = min(milliseconds(exact.token_nll, row, 1) for _ in range(5))
         ratios.append(milliseconds(mpmath_nll, row, 1) / ours)
     shown = ", ".join(f"{ratio:.0f}" for ratio in ratios)
-    print(f"mpmath {mpmath.__version__} ({mpmath.libmp.BACKEND}) at 120 bits takes {shown} times as long as exact.token_nll")
+    backend = f"mpmath {mpmath.__version__} ({mpmath.libmp.BACKEND})"
+    print(f"{backend} at 120 bits takes {shown} times as long as exact.token_nll")
 
 
 if __name__ == "__main__":
