@@ -141,6 +141,7 @@ def ignored_class_in_normaliser(run: Run, b: int, t: int, y: int) -> float:
     reports="Theano/Theano#3042, PaddlePaddle/Paddle#10945, PaddlePaddle/Paddle#36891, tensorflow/tensorflow#3739, "
     "tensorflow/tensorflow#8484",
     needs=("logits",),
+    row=lambda run, b, t: run.nlls(b, t),
 )
 def target_index_wraps(run: Run, b: int, t: int, y: int) -> float:
     """A negative label is taken as an index from the end of the row.
