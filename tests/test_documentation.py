@@ -21,7 +21,7 @@ README = Path(__file__).parents[1] / "README.md"
 MODULES = sorted(m.name for m in walk_packages(refcalc.__path__, "refcalc.") if not m.name.endswith("__main__"))
 
 FLOORS = [
-    ["_check", "_json"],
+    ["_check", "_json", "_nest", "_refusal"],
     ["_rounding", "arrays", "closeness", "exact_sum", "softmax", "tally", "targets", "units"],
     ["_scored", "attention", "baselines", "decode", "divergence", "evidence", "exact", "loss", "resampling"],
     ["diagnosis", "evidence", "mistakes", "probes"],
