@@ -73,10 +73,11 @@ class Named(unittest.TestCase):
 class OnTheProbe(Named):
     """For speed `diagnose` itself is asked for the shifts of seed 0; else the numbers from which it chooses are."""
 
-    def setUp(self) -> None:
-        self.probes = [(seed, probe(seed), Run(probe(seed)).labels_to_score()) for seed in range(4)]
-        self.kept = [self.scored_by_mask(batch) for _, batch, _ in self.probes]
-        self.numbers = [Trials(batch, "mean_nll", "float64").singles()[0] for _, batch, _ in self.probes]
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.probes = [(seed, probe(seed), Run(probe(seed)).labels_to_score()) for seed in range(4)]
+        cls.kept = [cls.scored_by_mask(batch) for _, batch, _ in cls.probes]
+        cls.numbers = [Trials(batch, "mean_nll", "float64").singles()[0] for _, batch, _ in cls.probes]
 
     @staticmethod
     def scored_by_mask(batch: Batch) -> list[list[int]]:
