@@ -94,6 +94,14 @@ class Figures(unittest.TestCase):
                 self.assertTrue(any(table in text for text in measured))
 
 
+class Benchmarks(unittest.TestCase):
+    def test_every_script_imports_without_the_frameworks(self) -> None:
+        """They stand on private parts of the package, which move; frameworks are imported where they are used."""
+        for path in sorted((README.parent / "tests" / "bench").glob("*.py")):
+            with self.subTest(path.name):
+                import_module(f"tests.bench.{path.stem}")
+
+
 # --- imports ---------------------------------------------------------------------------------------------------------
 
 WATCH = """

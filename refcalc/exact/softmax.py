@@ -153,16 +153,21 @@ def entropy(logits: Logits) -> float:
     if row.ties:
         return Nll(ZERO, {row.ties: ONE}).nats("entropy")
 
-    drops = [Fraction(row.m) - Fraction(x) if x > -inf else ZERO for x in row.xs]
+    distances = drops(row)
 
     def enclose(level: int) -> Enclosure:
         lo, hi, d = row.log1p_tail(level)
-        bottom, top, unit = weighted_tail(row, drops, level)
+        bottom, top, unit = weighted_tail(row, distances, level)
         share_lo, share_hi, share_unit = row.share(level)
         both = unit * share_unit
         return lo * both + bottom * share_lo * d, hi * both + top * share_hi * d, d * both
 
     return rounded("entropy", enclose, start=2)
+
+
+def drops(row: Row) -> list[Fraction]:
+    """Return m - x for each class, 0 for one of probability zero."""
+    return [Fraction(row.m) - Fraction(x) if x > -inf else ZERO for x in row.xs]
 
 
 def weighted_tail(row: Row, factors: Iterable[Fraction], level: int) -> Enclosure:

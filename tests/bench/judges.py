@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from refcalc.exact import _integer
 from refcalc.exact._rounding import Enclosure
 from refcalc.exact._row import Row
-from refcalc.exact.softmax import _spread, probability
+from refcalc.exact.softmax import drops, probability, weighted_tail
 
 Truth = tuple[float, float]
 
@@ -82,7 +82,8 @@ class Exact:
     def entropy(self) -> Truth:
         if self.row.ties:
             return pair(self.log_sum)
-        return pair(self.log_sum + middle(_spread(self.row, self.LEVEL)) * middle(self.row.share(self.LEVEL)))
+        spread = middle(weighted_tail(self.row, drops(self.row), self.LEVEL))
+        return pair(self.log_sum + spread * middle(self.row.share(self.LEVEL)))
 
 
 def log_of_ties(n: int) -> Enclosure:
