@@ -1,9 +1,13 @@
 """The one form of refusal: function: argument[index] must RULE, got VALUE."""
 
-__all__ = ["refuse", "shown"]
+__all__ = ["NoComparison", "refuse", "shown"]
 
 import reprlib
 from typing import NoReturn
+
+
+class NoComparison(ValueError):
+    """Both sides are sound, but what they measured is not the same: the command line then exits with 1, not 2."""
 
 
 def shown(value: object) -> str:

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from refcalc._refusal import NoComparison
 from refcalc.cli import baselines, bootstrap, diagnose, loss, mistakes, probe, seeds
 
 COMMANDS = (loss, diagnose, mistakes, probe, baselines, bootstrap, seeds)
@@ -27,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         output, status = options.run(options)
     except (OSError, ValueError, TypeError, ArithmeticError) as refusal:
         print(f"refcalc: {_one_line(refusal)}", file=sys.stderr)
-        return 1 if isinstance(refusal, bootstrap.NoComparison) else 2
+        return 1 if isinstance(refusal, NoComparison) else 2
     except RecursionError:
         print("refcalc: the input must not nest so deeply, got too many levels", file=sys.stderr)
         return 2

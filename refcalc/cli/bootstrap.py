@@ -1,6 +1,6 @@
 """`refcalc bootstrap RECEIPTS`: how far a loss would move with other documents, and whether two systems differ."""
 
-__all__ = ["NoComparison", "add_to", "run"]
+__all__ = ["add_to", "run"]
 
 import argparse
 import json
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from refcalc import _check, _json, units
+from refcalc._refusal import NoComparison
 from refcalc.cli import receipts
 
 Documents = dict[str | int, tuple[float, int]]
@@ -28,10 +29,6 @@ With --against, the difference is RECEIPTS minus the other: below 0 the first is
 each resample both have the same documents.  Files of other documents, or of other counts, are not compared: exit
 status 1.
 """
-
-
-class NoComparison(ValueError):
-    """Two files that are sound, but do not measure the same documents."""
 
 
 def add_to(subparsers: Any) -> None:
