@@ -51,6 +51,7 @@ from refcalc.units import (
 if TYPE_CHECKING:
     from refcalc import exact
     from refcalc.arrays import open_array
+    from refcalc.attention import multi_head_attention, scaled_dot_product_attention
     from refcalc.baselines.compression import compressed_bits
     from refcalc.baselines.ngram import Additive, KneserNey, StupidBackoff, WittenBell
     from refcalc.baselines.unigram import SmoothedUnigram, UniformBaseline
@@ -100,6 +101,7 @@ __all__ = [
     "mask_prompt",
     "masked_mean",
     "materiality",
+    "multi_head_attention",
     "nats_to_bits",
     "nats_to_log10",
     "open_array",
@@ -110,6 +112,7 @@ __all__ = [
     "pooled_ratio",
     "probe",
     "proportion",
+    "scaled_dot_product_attention",
     "seed_noise",
     "shift",
     "shift_labels",
@@ -141,11 +144,13 @@ _LOADED_ON_USE = {
     "exact": "refcalc.exact",
     "kl_divergence": "refcalc.divergence",
     "materiality": "refcalc.resampling",
+    "multi_head_attention": "refcalc.attention",
     "open_array": "refcalc.arrays",
     "paired_bootstrap": "refcalc.resampling",
     "pooled_ratio": "refcalc.resampling",
     "probe": "refcalc.probes",
     "proportion": "refcalc.resampling",
+    "scaled_dot_product_attention": "refcalc.attention",
     "seed_noise": "refcalc.resampling",
 }
 
