@@ -3,6 +3,7 @@
 import re
 import unittest
 from math import exp, isnan, log, sqrt
+from statistics import pstdev, stdev
 
 from refcalc import MISTAKES, Batch, Records, causal_lm_loss, cross_entropy, diagnose
 from refcalc.mistakes import NO_COMPUTATION
@@ -173,12 +174,19 @@ class Elsewhere(unittest.TestCase):
         self.assertEqual(decoding.top1_is_not_argmax([3, 3, 1]), [0.5, 0.5, 0.0])
         self.assertAlmostEqual(decoding.logprob_divided_by_t([2, 1, 0], 0.5, 0), -0.8152119288887612, delta=1e-15)
         self.assertAlmostEqual(decoding.processed_vs_raw_logprob([5, 2, 1], {0}, 1), -0.31326168751822303, delta=1e-15)
+        self.assertEqual(decoding.banned_score_zero([-3, 2, -1], {0, 1}), [0.0, 0.0, -1])
+        self.assertEqual([decoding.prompt_counted_as_new([5] * n, 4) for n in (0, 1, 4, 6)], [4, 3, 0, 0])
 
     def test_standard_errors(self):
         self.assertEqual(resampling.bootstrap_no_replacement([1, 2, 3, 4]), 0.0)
         self.assertAlmostEqual(resampling.stderr_of_mean([1, 2, 3, 4]), 0.5590169943749475, delta=1e-15)
         self.assertAlmostEqual(resampling.token_level_bootstrap([[1] * 4, [3] * 4]), sqrt(1 / 8), delta=1e-15)
         self.assertAlmostEqual(resampling.wilson_upper(0, 3), 0.5614970317550455, delta=1e-14)
+        values = [1.6757, 1.6792, 1.6856]
+        self.assertAlmostEqual(resampling.population_deviation(values), pstdev(values), delta=1e-15)
+        self.assertAlmostEqual(resampling.error_for_deviation(values), stdev(values) / sqrt(3), delta=1e-15)
+        means = resampling.reseeded_resamples(values, 5, seed=1)
+        self.assertEqual(means, [resampling.reseeded_resamples(values, 1, seed=1)[0]] * 5)
 
     def test_arithmetic(self):
         self.assertTrue(isnan(numbers.lse_all_neginf_nan([-float("inf")] * 2)))

@@ -1,9 +1,11 @@
 """Greedy generation and the log-probabilities that it reports."""
 
 __all__ = [
+    "banned_score_zero",
     "logprob_divided_by_t",
     "penalty_boosts_negative",
     "processed_vs_raw_logprob",
+    "prompt_counted_as_new",
     "temperature_zero_division",
     "top1_is_not_argmax",
 ]
@@ -104,3 +106,38 @@ def penalty_boosts_negative(logits: Sequence[float], repeated: Collection[int], 
     [-1.0, 1.0]
     """
     return [z / penalty if i in repeated else z for i, z in enumerate(logits)]
+
+
+@entered(
+    "banned-score-zero",
+    "decoding",
+    "A banned token is chosen all the same.",
+    hidden_if="some score that is not banned is above 0",
+    remedy="Set the scores of banned tokens to -inf; 0 is a score like any other.",
+    reports="nelson-liu/lexical-semantic-recognition#8",
+)
+def banned_score_zero(logits: Sequence[float], banned: Collection[int]) -> list[float]:
+    """The scores of banned tokens are set to 0, as if they were probabilities.
+
+    >>> banned_score_zero([3.0, -1.0, -2.0], {0})                        # right: [-inf, -1.0, -2.0]
+    [0.0, -1.0, -2.0]
+    """
+    return [0.0 if i in banned else z for i, z in enumerate(logits)]
+
+
+@entered(
+    "prompt-counted-as-new",
+    "decoding",
+    "Long prompts get short answers, or none.",
+    hidden_if="the prompt is empty, or generation stops by itself before",
+    remedy="Count what was generated (max_new_tokens), not the whole sequence (max_length).",
+    reports="huggingface/transformers#13983, postgresml/postgresml#1220, neulab/prompt2model#141",
+    aliases=("max-length-for-max-new",),
+)
+def prompt_counted_as_new(prompt: Sequence[int], max_new: int) -> int:
+    """The limit on new tokens is held against prompt and new tokens together; how many may be generated.
+
+    >>> prompt_counted_as_new([5, 7, 2], 4)                              # right: 4
+    1
+    """
+    return max(0, max_new - len(prompt))

@@ -3,13 +3,17 @@
 __all__ = [
     "bootstrap_no_replacement",
     "boundary_zero_stderr",
+    "error_for_deviation",
     "estimator_stderr_mismatch",
+    "population_deviation",
+    "reseeded_resamples",
     "short_resamples",
     "token_level_bootstrap",
 ]
 
 from collections.abc import Sequence
 from math import fsum, sqrt
+from random import Random
 
 from refcalc.mistakes.kind import entered
 
@@ -108,6 +112,64 @@ def boundary_zero_stderr(successes: int, trials: int) -> float:
     """
     p = successes / trials
     return sqrt(p * (1.0 - p) / trials)
+
+
+@entered(
+    "reseeded-resamples",
+    "resampling",
+    "A standard error of 0: both ends of the interval are one number.",
+    hidden_if="all documents have equal means",
+    remedy="Make the generator once, before the loop over the draws.",
+    reports="cmu-phil/tetrad#1432",
+)
+def reseeded_resamples(values: Sequence[float], draws: int, seed: int) -> list[float]:
+    """The generator is made anew for each draw, from the same seed, so that all resamples are the same; their means.
+
+    >>> len(set(reseeded_resamples([1.0, 2.0, 4.0], 100, seed=17)))      # right: nearly all of the 10 that there are
+    1
+    """
+    means = []
+    for _ in range(draws):
+        rng = Random(seed)
+        means.append(fsum(rng.choice(values) for _ in values) / len(values))
+    return means
+
+
+@entered(
+    "population-deviation",
+    "resampling",
+    "The noise of a few runs is too small, by 18 % with three of them.",
+    hidden_if="all values are equal; small where there are many",
+    remedy="Divide by n - 1 where the mean comes from the same runs: numpy.std(ddof=1), statistics.stdev.",
+    reports="jsboige/CoursIA#11144, SlopDotCash/asi#40, SlopDotCash/asi#1851, mwegrzyn/language-performance#27",
+    aliases=("ddof-zero",),
+)
+def population_deviation(values: Sequence[float]) -> float:
+    """The squares are divided by n, as if the values were all that there are and their mean were known.
+
+    >>> round(population_deviation([1.0, 2.0, 4.0]), 9)                  # right: 1.527525232
+    1.247219129
+    """
+    mean = fsum(values) / len(values)
+    return sqrt(fsum((x - mean) * (x - mean) for x in values) / len(values))
+
+
+@entered(
+    "error-for-deviation",
+    "resampling",
+    "The spread of runs shrinks as there are more of them.",
+    hidden_if="all values are equal",
+    remedy="Say which is meant: the deviation of single runs, or the error of their mean, smaller by sqrt(n).",
+    reports="silx-kit/pyFAI#1300",
+    sort="convention",
+)
+def error_for_deviation(values: Sequence[float]) -> float:
+    """The standard error of the mean is reported as the standard deviation of the runs.
+
+    >>> round(error_for_deviation([1.0, 2.0, 4.0]), 9)                   # right: 1.527525232
+    0.881917104
+    """
+    return population_deviation(values) / sqrt(len(values) - 1)
 
 
 def wilson_upper(successes: int, trials: int, z: float = 1.959963984540054) -> float:
