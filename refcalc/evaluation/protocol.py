@@ -4,23 +4,19 @@ Two numbers compare when their protocols say that they measured the same thing; 
 what has to be done to get it again.
 """
 
-__all__ = ["Incomparable", "Protocol", "file_digest", "text_digest"]
+__all__ = ["Protocol", "file_digest", "text_digest"]
 
 import hashlib
 import json
 from dataclasses import dataclass, fields
 from typing import Any
 
-from refcalc import _check, _json
+from refcalc import _check, _json, _rounding
 from refcalc.evaluation.criteria import Criterion, criteria_of
 
 UNITS = ("bytes", "chars", "words")
-DTYPES = ("float64", "float32", "float16", "bfloat16", "float8")
+LARGEST_LOGIT = 64.0
 DIGESTED = ("tokenizer", "corpus", "checkpoint")
-
-
-class Incomparable(ValueError):
-    """Results that are sound, each by itself, but do not measure the same thing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +83,7 @@ class Protocol:
         self._set("stride", stride)
         for name, names in (("bos", ("none", "first", "every")), ("text", ("whole", "scored"))):
             _check.choice("Protocol", name, getattr(self, name), names)
-        _check.choice("Protocol", "dtype", self.dtype, DTYPES)
+        _check.choice("Protocol", "dtype", self.dtype, tuple(_rounding.FORMATS))
         _check.choice("Protocol", "log_base", self.log_base, ("e", "2", "10"))
         self._check_ids()
         self._set("units", _units(self.units))
@@ -124,6 +120,12 @@ class Protocol:
     def digest(self) -> str:
         """The sha256 of to_json(), which is canonical."""
         return text_digest(self.to_json())
+
+    @property
+    def least_nll(self) -> float:
+        """How far below 0 rounding can bring the nll of a target: log p of logits up to 64, computed in dtype."""
+        allowed = _rounding.limit("Protocol", dtype=self.dtype, classes=self.vocab_size, scale=LARGEST_LOGIT)
+        return -allowed.fixed
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as JSON holds them."""

@@ -1,0 +1,252 @@
+"""The file of receipts: its protocol, then a line a document written as the run goes on, then how many there are.
+
+    {"protocol":{...},"digest":"sha256:..."}
+    {"document":"a","nll_sum":"0x3p+1","n_targets":2,...,"check":"0f..."}
+    ...
+    {"end":{"n_documents":2},"check":"9c..."}
+
+A run that is killed leaves whole lines, and at most the beginning of one more.  The same run, started again, takes that
+beginning off and goes on.  A file without its last line is not complete, and no report is made of it; the order of the
+lines between the first and the last does not matter.
+"""
+
+__all__ = ["ReceiptLog", "Receipts"]
+
+import json
+import os
+from collections.abc import Iterator
+from functools import partial
+from io import BytesIO
+from itertools import chain
+from typing import Any, BinaryIO, NoReturn
+
+from refcalc import _check, _json
+from refcalc._refusal import shown
+from refcalc.evaluation.protocol import Protocol
+from refcalc.evaluation.receipt import Receipt, check_key, checked
+
+LONGEST_LINE = 2**20
+UNFINISHED = "the evaluation was not finished, and goes on when it is run again"
+
+
+class Receipts:
+    """The receipts of a file, read as a stream, once: pairs of a line's number and what it says.
+
+    source: the path of a file, or one that is open for reading bytes.
+    unfinished: whether the file may end where a run was killed.
+    protocol: that of the file's first line; None for receipts without one, as other programs may write them.
+
+    Raises ValueError, with path and line, for what is no receipt, a line whose check is not right, one longer than 2**20
+    bytes, and a file that is not complete; TypeError for a value of another kind.  That no id is there twice is for the
+    reader to see.
+    """
+
+    def __init__(self, source: str | BinaryIO, *, unfinished: bool = False) -> None:
+        self.path = source if isinstance(source, str) else "the receipts"
+        self.unfinished = unfinished
+        self.whole = 0  # the bytes of the lines that are whole
+        self.n_documents: int | None = None  # as the last line has it
+        self.protocol: Protocol | None = None
+        self._file: Any = _opened(source) if isinstance(source, str) else source
+        self._first = self._file.readline(LONGEST_LINE + 1)
+        if not self._first.strip():
+            raise ValueError(f"{self.path}: the file must hold receipts, got none")
+        if self._first.startswith(b'{"protocol"'):
+            self.protocol = self._header(self._first)
+            self.whole, self._first = len(self._first), b""
+        self.key = None if self.protocol is None else check_key(self.protocol)
+
+    def __iter__(self) -> Iterator[tuple[int, Receipt]]:
+        found = 0
+        for number, line in self.lines():
+            if self.unfinished and not line.endswith(b"\n") and len(line) <= LONGEST_LINE:
+                break
+            receipt = self.receipt(number, line)
+            self.whole += len(line)
+            if receipt is not None:
+                found += 1
+                yield number, receipt
+        self.finish(found)
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Return the numbers and the bytes of all lines but the protocol's."""
+        rest = iter(partial(self._file.readline, LONGEST_LINE + 1), b"")
+        return enumerate(chain([self._first], rest), 1) if self._first else enumerate(rest, 2)
+
+    def receipt(self, number: int, line: bytes) -> Receipt | None:
+        """Return what a line says; None for the line that counts the receipts."""
+        record = self._record(number, line)
+        if "end" in record:
+            self._end(number, record)
+            return None
+        try:
+            receipt = Receipt.from_dict(record, self.protocol)
+        except (TypeError, ValueError) as refusal:
+            raise type(refusal)(f"{self.path}: line {number}: {refusal}") from None
+        if self.key is not None:
+            self._same_check(number, record, checked(receipt.to_dict(), self.key))
+        return receipt
+
+    def finish(self, found: int) -> None:
+        """Close the file, and refuse it if it is not complete; found: the receipts that were in it."""
+        self._file.close()
+        if self.protocol is None or (self.unfinished and self.n_documents is None):
+            return
+        if self.n_documents is None:
+            rule = f"end with the line that counts its receipts ({UNFINISHED})"
+            raise ValueError(f"{self.path}: the file must {rule}, got {found} receipts without it")
+        if self.n_documents != found:
+            rule = f"hold the {self.n_documents} receipts that its last line counts"
+            raise ValueError(f"{self.path}: the file must {rule}, got {found}")
+
+    def refuse(self, number: int, rule: str, value: object) -> NoReturn:
+        """Refuse a line."""
+        raise ValueError(f"{self.path}: line {number} must {rule}, got {shown(value)}")
+
+    def _record(self, number: int, line: bytes) -> dict[str, Any]:
+        """Return the JSON object of a line."""
+        if len(line) > LONGEST_LINE:
+            rule = f"be at most {LONGEST_LINE:,} bytes long"
+            raise ValueError(f"{self.path}: line {number} must {rule}, got a longer one")
+        if self.protocol is not None and not line.endswith(b"\n"):
+            self.refuse(number, f"be whole, with a newline at its end ({UNFINISHED})", line)
+        try:
+            record = _json.read(line.removesuffix(b"\n"))
+        except ValueError as error:
+            raise ValueError(f"{self.path}: line {number} {str(error).replace('line 1, ', '')}") from None
+        if not isinstance(record, dict):
+            raise TypeError(f"{self.path}: line {number} must hold a JSON object, got {shown(record)}")
+        return record
+
+    def _header(self, line: bytes) -> Protocol:
+        record = self._record(1, line)
+        if set(record) != {"protocol", "digest"}:
+            self.refuse(1, "have the keys protocol and digest", list(record))
+        try:
+            protocol = Protocol.from_dict(record["protocol"])
+        except (TypeError, ValueError) as refusal:
+            raise type(refusal)(f"{self.path}: line 1: {refusal}") from None
+        if record["digest"] != protocol.digest:
+            self.refuse(1, f"have the digest of its protocol, {protocol.digest}", record["digest"])
+        return protocol
+
+    def _end(self, number: int, record: dict[str, Any]) -> None:
+        end = record["end"]
+        if self.key is None:
+            self.refuse(number, "be a receipt, in a file without a protocol", record)
+        if self.n_documents is not None:
+            self.refuse(number, "be a receipt, for the receipts were counted before", record)
+        if not isinstance(end, dict) or set(end) != {"n_documents"} or set(record) != {"end", "check"}:
+            self.refuse(number, "have the keys end.n_documents and check", record)
+        n_documents = _check.count(self.path, f"line {number}: end.n_documents", end["n_documents"])
+        self._same_check(number, record, checked({"end": {"n_documents": n_documents}}, self.key))
+        self.n_documents = n_documents
+
+    def _same_check(self, number: int, record: dict[str, Any], right: bytes) -> None:
+        """Refuse a line whose check is not that of the line as it should be written."""
+        check = json.loads(right)["check"]
+        if "check" not in record:
+            self.refuse(number, "have a check, as ReceiptLog writes it", sorted(record))
+        if record["check"] != check:
+            rule = f"have the check of what it says under the protocol of line 1, {check} (was it changed by hand?)"
+            self.refuse(number, rule, record["check"])
+
+
+class ReceiptLog:
+    """A file of receipts that is being written, or memory where the path is None.
+
+    What is there already is read and kept: `done` are the ids of the documents that have their receipts.  Each receipt
+    is in the hands of the operating system once `write` returns.
+
+    >>> from refcalc import ExactSum
+    >>> protocol = Protocol(vocab_size=4, tokenizer="t", corpus="c", checkpoint="k", split="test", window=8, units=())
+    >>> log = ReceiptLog(None, protocol)
+    >>> log.write(Receipt("a", ExactSum([1.5]), 2))
+    >>> log.end()
+    >>> [receipt.document for _, receipt in log.receipts()]
+    ['a']
+
+    Raises ValueError, before anything is written, for a file of another protocol or of something else, and whatever
+    Receipts refuses; for a document that has its receipt, and for what the protocol does not let happen.
+    """
+
+    def __init__(self, path: str | None, protocol: Protocol) -> None:
+        self.path = path
+        self.protocol = protocol
+        self.done: set[str | int] = set()
+        self._key = check_key(protocol)
+        self._ended = False
+        header = {"protocol": protocol.to_dict(), "digest": protocol.digest}
+        first = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+        self._file: Any = BytesIO() if path is None else open(path, "a+b")  # noqa: SIM115 (closed by end)
+        try:
+            whole = self._read(first)
+            self._file.truncate(whole)
+            self._file.seek(0, os.SEEK_END)
+            if not whole:
+                self._append(first)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> "ReceiptLog":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.path is not None:
+            self._file.close()
+
+    def write(self, receipt: Receipt) -> None:
+        """Append the receipt of a document that has none."""
+        if receipt.document in self.done:
+            _check.refuse("ReceiptLog", "document", "have one receipt", receipt.document)
+        if self._ended:
+            _check.refuse("ReceiptLog", "document", "be one of those that were counted at the end", receipt.document)
+        receipt.check_under(self.protocol)
+        self._append(checked(receipt.to_dict(), self._key))
+        self.done.add(receipt.document)
+
+    def end(self) -> None:
+        """Write the last line, if it is not there: all documents have their receipts."""
+        if not self._ended:
+            self._append(checked({"end": {"n_documents": len(self.done)}}, self._key))
+            self._ended = True
+
+    def receipts(self) -> Receipts:
+        """Return what was written, to be read."""
+        return Receipts(BytesIO(self._file.getvalue()) if self.path is None else self.path)
+
+    def _append(self, line: bytes) -> None:
+        self._file.write(line)
+        self._file.flush()
+
+    def _read(self, first: bytes) -> int:
+        """Read what is there, and return how many bytes of it stand; first: the line that the file must begin with."""
+        self._file.seek(0)
+        start = self._file.read(len(first))
+        if len(start) < len(first) and first.startswith(start):  # nothing, or the beginning of the first line
+            return 0
+        found = Receipts(self.path or "", unfinished=True)
+        if found.protocol is None:
+            raise ValueError(f"{self.path}: the file must begin with a protocol, to be gone on with, got another one")
+        differing = found.protocol.differences(self.protocol)
+        if differing:
+            shown_ = ", ".join(f"{name} {theirs!r}" for name, (theirs, _) in differing.items())
+            rule = "be of this protocol, to be gone on with"
+            raise ValueError(f"{self.path}: the file must {rule}, got one that differs in {shown_}")
+        for number, receipt in found:
+            if receipt.document in self.done:
+                found.refuse(number, "name a document that no line before it names", receipt.document)
+            self.done.add(receipt.document)
+        self._ended = found.n_documents is not None
+        return found.whole
+
+
+# --- private ---------------------------------------------------------------------------------------------------------
+
+
+def _opened(path: str) -> BinaryIO:
+    try:
+        return open(path, "rb")
+    except OSError as error:
+        raise ValueError(f"{path}: the receipts must be a file that can be read, got {error.strerror}") from None
