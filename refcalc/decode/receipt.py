@@ -1,0 +1,153 @@
+"""What was generated, how, and how probable each token was: kept so that it can be looked into and run again."""
+
+__all__ = ["GenerationReceipt", "Step"]
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from refcalc import _check, _json
+from refcalc.decode.policy import Policy
+
+
+class Step(NamedTuple):
+    """A generated token, and its log-probability in nats before and after the policy changed the row."""
+
+    token: int
+    raw_logprob: float  # log_softmax(logits of the model)[token]
+    processed_logprob: float  # log_softmax(process(logits, policy, ...))[token]
+
+
+@dataclass(frozen=True)
+class GenerationReceipt:
+    """What `greedy` and `sample` return.
+
+    prompt, policy, seed: what they were given; seed is None for greedy.
+    steps: the tokens in order, an eos included, each with raw_logprob and processed_logprob.
+    data: what the caller's decode made of the ids without an eos, or None.
+
+    Everything else follows from these: ids, stop ("eos" or "max_new"), and of data the text, or where it ends.
+
+    >>> policy = Policy(temperature=0, eos=0, max_new=2)
+    >>> receipt = GenerationReceipt((5,), policy, None, (Step(7, -0.5, -0.25), Step(0, -1.0, -1.0)), b"caf\\xc3")
+    >>> receipt.ids, receipt.stop
+    ((7, 0), 'eos')
+    >>> receipt.text, receipt.first_bad_byte            # strict UTF-8: no text with replacement characters
+    (None, 3)
+    >>> GenerationReceipt.from_dict(receipt.to_dict()) == receipt
+    True
+
+    Raises ValueError for steps that the policy cannot have generated: none, too many or too few, or tokens after an
+    eos; for a log-probability above 0 or nan; and where tokens were drawn and there is no seed.
+    """
+
+    prompt: tuple[int, ...]
+    policy: Policy
+    seed: int | None
+    steps: tuple[Step, ...]
+    data: bytes | None = None
+
+    def __post_init__(self) -> None:
+        name = "GenerationReceipt"
+        if self.seed is None and not self.policy.greedy:
+            _check.refuse(name, "seed", "be given where the policy is not greedy", None)
+        for i, step in enumerate(self.steps):
+            for field, value in zip(Step._fields[1:], step[1:], strict=True):
+                if not value <= 0.0:  # true of nan as well
+                    _check.refuse(name, f"steps[{i}].{field}", "be the logarithm of a probability, at most 0", value)
+        ended = [token in self.policy.eos for token in self.ids]
+        if any(ended[:-1]):
+            _check.refuse(name, f"steps[{ended.index(True)}].token", "be the last, it is an eos", self.ids)
+        if not ended or len(ended) > (most := self.policy.max_new or 0) or (len(ended) < most and not ended[-1]):
+            _check.refuse(name, "steps", "end with an eos or at max_new", self.ids)
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """The generated tokens, an eos at the end included."""
+        return tuple(step.token for step in self.steps)
+
+    @property
+    def stop(self) -> str:
+        """Why it ended: "eos", or "max_new"."""
+        return "eos" if self.steps[-1].token in self.policy.eos else "max_new"
+
+    @property
+    def text(self) -> str | None:
+        """The data as text if all of it is UTF-8, strictly; else None."""
+        return None if self.data is None or self.first_bad_byte is not None else self.data.decode("utf-8")
+
+    @property
+    def first_bad_byte(self) -> int | None:
+        """Where in data the first byte stands that is not UTF-8, or that begins a character that does not end; or None.
+
+        A text that max_new cuts within a character ends so.
+        """
+        try:
+            (self.data or b"").decode("utf-8")
+        except UnicodeDecodeError as error:
+            return error.start
+        return None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the receipt as JSON can hold it, what follows from the rest included; data in hexadecimal."""
+        data = None if self.data is None else self.data.hex()
+        record = {
+            "prompt": self.prompt,
+            "ids": self.ids,
+            "stop": self.stop,
+            "text": self.text,
+            "valid_utf8": None if self.data is None else self.first_bad_byte is None,
+            "first_bad_byte": self.first_bad_byte,
+            "data": data,
+            "policy": self.policy.to_dict(),
+            "seed": self.seed,
+            "steps": [step._asdict() for step in self.steps],
+        }
+        return dict(_json.plain(record))
+
+    @classmethod
+    def from_dict(cls, record: dict[str, Any]) -> "GenerationReceipt":
+        """Return the receipt that to_dict described, to the bit.
+
+        Raises ValueError for other keys, whatever GenerationReceipt refuses, and a record in which ids, stop or text do
+        not follow from the rest; TypeError for what is of another kind.
+        """
+        name = "GenerationReceipt.from_dict"
+        if not isinstance(record, dict):
+            _check.refuse(name, "record", "be a dict", record, TypeError)
+        steps = [_step(f"record['steps'][{i}]", each) for i, each in enumerate(_field(record, "steps", list))]
+        data = _field(record, "data", str, type(None))
+        try:
+            data = None if data is None else bytes.fromhex(data)
+        except ValueError:
+            _check.refuse(name, "record['data']", "be hexadecimal", data)
+        seed = _field(record, "seed", int, type(None))
+        seed = None if seed is None else _check.count(name, "record['seed']", seed)
+        prompt = tuple(_check.wholes(name, "record['prompt']", _field(record, "prompt", list)))
+        receipt = cls(prompt, Policy.from_dict(_field(record, "policy", dict)), seed, tuple(steps), data)
+        right = receipt.to_dict()
+        if set(record) != set(right):
+            _check.refuse(name, "record", f"have the keys {', '.join(right)}", list(record))
+        for key in ("ids", "stop", "text", "valid_utf8", "first_bad_byte"):
+            if record[key] != right[key]:
+                _check.refuse(name, f"record[{key!r}]", f"be {_check.shown(right[key])}, by the rest", record[key])
+        return receipt
+
+
+# --- private ---------------------------------------------------------------------------------------------------------
+
+
+def _field(record: dict[str, Any], key: str, *kinds: type) -> Any:
+    if not isinstance(record.get(key), kinds):
+        kind = " or ".join("null" if each is type(None) else each.__name__ for each in kinds)
+        _check.refuse("GenerationReceipt.from_dict", f"record[{key!r}]", f"be {kind}", record.get(key), TypeError)
+    return record[key]
+
+
+def _step(argument: str, record: Any) -> Step:
+    name = "GenerationReceipt.from_dict"
+    if not isinstance(record, dict) or set(record) != set(Step._fields):
+        _check.refuse(name, argument, f"have the keys {', '.join(Step._fields)}", record)
+    token = _check.count(name, f"{argument}['token']", record["token"])
+    logprobs = [record[field] for field in Step._fields[1:]]
+    raw, processed = (float(each) if each == "-inf" else _check.real(name, argument, each) for each in logprobs)
+    return Step(token, raw, processed)
