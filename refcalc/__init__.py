@@ -56,6 +56,10 @@ if TYPE_CHECKING:
     from refcalc.baselines.ngram import Additive, KneserNey, StupidBackoff, WittenBell
     from refcalc.baselines.unigram import SmoothedUnigram, UniformBaseline
     from refcalc.closeness import Comparison, assert_close, compare
+    from refcalc.decode.generate import greedy, repeatable, sample
+    from refcalc.decode.policy import Policy
+    from refcalc.decode.receipt import GenerationReceipt
+    from refcalc.decode.scoring import constrained_nll, sequence_logprob
     from refcalc.diagnosis import Diagnosis, diagnose
     from refcalc.divergence import kl_divergence
     from refcalc.evidence import Batch, Records
@@ -70,7 +74,9 @@ __all__ = [
     "Comparison",
     "Diagnosis",
     "ExactSum",
+    "GenerationReceipt",
     "KneserNey",
+    "Policy",
     "Records",
     "SmoothedUnigram",
     "StupidBackoff",
@@ -87,11 +93,13 @@ __all__ = [
     "causal_lm_loss",
     "compare",
     "compressed_bits",
+    "constrained_nll",
     "cross_entropy",
     "cross_entropy_gradient",
     "diagnose",
     "entropy",
     "exact",
+    "greedy",
     "kl_divergence",
     "log10_to_nats",
     "log_softmax",
@@ -112,8 +120,11 @@ __all__ = [
     "pooled_ratio",
     "probe",
     "proportion",
+    "repeatable",
+    "sample",
     "scaled_dot_product_attention",
     "seed_noise",
+    "sequence_logprob",
     "shift",
     "shift_labels",
     "softmax",
@@ -130,7 +141,9 @@ _LOADED_ON_USE = {
     "Batch": "refcalc.evidence",
     "Comparison": "refcalc.closeness",
     "Diagnosis": "refcalc.diagnosis",
+    "GenerationReceipt": "refcalc.decode.receipt",
     "KneserNey": "refcalc.baselines.ngram",
+    "Policy": "refcalc.decode.policy",
     "Records": "refcalc.evidence",
     "SmoothedUnigram": "refcalc.baselines.unigram",
     "StupidBackoff": "refcalc.baselines.ngram",
@@ -140,8 +153,10 @@ _LOADED_ON_USE = {
     "bootstrap": "refcalc.resampling",
     "compare": "refcalc.closeness",
     "compressed_bits": "refcalc.baselines.compression",
+    "constrained_nll": "refcalc.decode.scoring",
     "diagnose": "refcalc.diagnosis",
     "exact": "refcalc.exact",
+    "greedy": "refcalc.decode.generate",
     "kl_divergence": "refcalc.divergence",
     "materiality": "refcalc.resampling",
     "multi_head_attention": "refcalc.attention",
@@ -150,8 +165,11 @@ _LOADED_ON_USE = {
     "pooled_ratio": "refcalc.resampling",
     "probe": "refcalc.probes",
     "proportion": "refcalc.resampling",
+    "repeatable": "refcalc.decode.generate",
+    "sample": "refcalc.decode.generate",
     "scaled_dot_product_attention": "refcalc.attention",
     "seed_noise": "refcalc.resampling",
+    "sequence_logprob": "refcalc.decode.scoring",
 }
 
 
