@@ -2,6 +2,6 @@
 
 __all__ = ["EXERCISES"]
 
-from refcalc.grading.exercises import loss
+from refcalc.grading.exercises import baselines, evaluation, loss
 
-EXERCISES = {exercise.name: exercise for exercise in (loss.EXERCISE,)}
+EXERCISES = {exercise.name: exercise for exercise in (loss.EXERCISE, evaluation.EXERCISE, baselines.EXERCISE)}
