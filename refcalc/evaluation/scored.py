@@ -1,0 +1,142 @@
+"""What the receipts of one split say, and where they do not fit its documents: read once, one receipt at a time."""
+
+__all__ = ["Faults", "ScoredSplit", "protocol_of", "uniform_cost", "uniform_faults"]
+
+from collections.abc import Iterable
+from math import isinf
+
+from refcalc import _rounding
+from refcalc.evaluation.corpus import Corpus, Id
+from refcalc.evaluation.log import Receipts
+from refcalc.evaluation.protocol import Protocol
+from refcalc.evaluation.receipt import Receipt, not_negative
+from refcalc.exact_sum import ExactSum
+from refcalc.units import uniform_nll
+
+MOST_SHOWN = 3
+
+
+class Faults:
+    """How often something is wrong, and the first few times in words.
+
+    >>> faults = Faults(f"line {i}" for i in range(5))
+    >>> len(faults), str(faults)
+    (5, 'line 0, line 1, line 2 and 2 more')
+    """
+
+    def __init__(self, words: Iterable[str] = ()) -> None:
+        self._count = 0
+        self._first: list[str] = []
+        for each in words:
+            self.add(each)
+
+    def add(self, words: str) -> None:
+        self._count += 1
+        if self._count <= MOST_SHOWN:
+            self._first.append(words)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __str__(self) -> str:
+        more = self._count - len(self._first)
+        return ", ".join(self._first) + (f" and {more:,} more" if more else "")
+
+
+class ScoredSplit:
+    """The sums over the receipts of one split, and the receipts at fault.
+
+    targets: how many each document has, by its id.
+    n_targets, n_eos, n_unk, nll_sum: over all receipts; None where one of them does not count EOS, or UNK.
+    held: how many receipts were held against the tokens of their document.
+    infinite: receipts whose nll is not finite.
+    strangers, missing: receipts without a document, and documents without a receipt.
+    wrong_targets, wrong_eos, wrong_bytes: receipts that count other than document and protocol say.
+
+    Raises ValueError for a document with two receipts, receipts that name no protocol, and whatever Receipts refuses.
+    Memory: an id and a count a receipt.
+    """
+
+    def __init__(self, receipts: Receipts, corpus: Corpus) -> None:
+        self.path, self.protocol = receipts.path, protocol_of(receipts)
+        self.targets: dict[Id, int] = {}
+        self.n_targets = self.held = 0
+        self.n_eos: int | None = 0
+        self.n_unk: int | None = 0
+        self.nll_sum = ExactSum()
+        self.infinite, self.strangers, self.missing = Faults(), Faults(), Faults()
+        self.wrong_targets, self.wrong_eos, self.wrong_bytes = Faults(), Faults(), Faults()
+        numbers = corpus.ids(self.protocol.split)
+        self.has_documents = numbers is not None
+        for line, receipt in receipts:
+            if receipt.document in self.targets:
+                receipts.refuse(line, "name a document that no line before it names", repr(receipt.document))
+            self._add(receipt)
+            if numbers is None:
+                continue
+            if receipt.document in numbers:
+                self._hold(receipt, corpus, numbers[receipt.document])
+            else:
+                self.strangers.add(repr(receipt.document))
+        for key in numbers or ():
+            if key not in self.targets:
+                self.missing.add(repr(key))
+
+    @property
+    def mean_nll(self) -> float | None:
+        """In nats per target; None without targets."""
+        return self.nll_sum / self.n_targets if self.n_targets else None
+
+    def _add(self, receipt: Receipt) -> None:
+        self.targets[receipt.document] = receipt.n_targets
+        self.n_targets += receipt.n_targets
+        self.n_eos = None if self.n_eos is None or receipt.n_eos is None else self.n_eos + receipt.n_eos
+        self.n_unk = None if self.n_unk is None or receipt.n_unk is None else self.n_unk + receipt.n_unk
+        self.nll_sum += not_negative(receipt.nll_sum)
+        if isinf(float(receipt.nll_sum)):
+            self.infinite.add(repr(receipt.document))
+        if receipt.n_eos is not None and (receipt.n_eos > 0) != self.protocol.eos_scored:
+            rule = "EOS is scored" if self.protocol.eos_scored else "EOS is not scored"
+            self.wrong_eos.add(f"{receipt.document!r} has {receipt.n_eos}, and {rule}")
+
+    def _hold(self, receipt: Receipt, corpus: Corpus, number: int) -> None:
+        """Hold the counts of a receipt against those of its document."""
+        sizes, key = corpus.sizes(number), receipt.document
+        if self.protocol.text == "whole" and receipt.n_bytes not in (None, sizes.n_bytes):
+            self.wrong_bytes.add(f"{key!r} has n_bytes {receipt.n_bytes} and a text of {sizes.n_bytes}")
+        if sizes.n_targets is None:
+            return
+        self.held += 1
+        if receipt.n_targets != sizes.n_targets:
+            self.wrong_targets.add(f"{key!r} has {receipt.n_targets} of {sizes.n_targets}")
+        if self.protocol.eos_scored and receipt.n_eos and receipt.n_eos != sizes.n_eos:
+            self.wrong_eos.add(f"{key!r} has {receipt.n_eos} of {sizes.n_eos}")
+
+
+def protocol_of(receipts: Receipts) -> Protocol:
+    """Return the protocol of a file of receipts, which must have one."""
+    if receipts.protocol is None:
+        raise ValueError(f"{receipts.path}: the file must begin with its protocol, got a line without one")
+    return receipts.protocol
+
+
+def uniform_cost(protocol: Protocol) -> tuple[float, float]:
+    """Return log V, what a target costs a uniform model, and the error that computing it in this dtype may make."""
+    cost, classes = uniform_nll(protocol.vocab_size), protocol.vocab_size
+    return cost, _rounding.limit("audit", dtype=protocol.dtype, classes=classes).error(cost, cost)
+
+
+def uniform_faults(receipts: Receipts, model: ScoredSplit) -> Faults:
+    """Return the documents on which a uniform model was not scored as the model was, or did not cost log V a target."""
+    each, allowed = uniform_cost(protocol_of(receipts))
+    faults, seen = Faults(), 0
+    for _, receipt in receipts:
+        n, key = receipt.n_targets, receipt.document
+        seen += key in model.targets
+        if model.targets.get(key) != n:
+            faults.add(f"{key!r} has {n} targets, and {model.targets.get(key, 'no receipt')} by the model")
+        elif not abs(float(receipt.nll_sum) - n * each) <= n * allowed:
+            faults.add(f"{key!r} has {float(receipt.nll_sum) / n:.6g} nats per target, not {each:.6g}")
+    if seen < len(model.targets):
+        faults.add(f"{len(model.targets) - seen:,} documents of the model have no uniform receipt")
+    return faults
