@@ -66,9 +66,7 @@ def constrained_nll(
         losses.append(row_nll(name, f"rows[{t}]", row, f"tokens[{t}]", token))
     if reduction == "none":
         return losses
-    if reduction == "mean" and not losses:
-        raise ValueError(f"{name}: tokens must hold at least one (nothing to average), got 0")
-    return fsum(losses) / (len(losses) if reduction == "mean" else 1)
+    return fsum(losses) / (_some(name, len(losses)) if reduction == "mean" else 1)
 
 
 def sequence_logprob(
@@ -114,7 +112,7 @@ def sequence_logprob(
         row = _check.row(name, f"rows[{t}]", given[t])
         losses.append(row_nll(name, f"rows[{t}]", row, f"tokens[{t}]", token))
         _check.same_length(name, f"rows[{t}]", row, "rows[0]", len(given[0]))
-    return 0.0 - fsum(losses) / _divisor(name, normalise, tokens=len(ids), bytes=n_bytes, chars=n_chars)
+    return 0.0 - fsum(losses) / _divisor(name, normalise, len(ids), bytes=n_bytes, chars=n_chars)
 
 
 # --- private ---------------------------------------------------------------------------------------------------------
@@ -131,14 +129,20 @@ def _continuation(function: str, tokens: Sequence[int], policy: Policy) -> list[
     return ids
 
 
-def _divisor(function: str, normalise: str, **counts: int | None) -> int:
+def _some(function: str, n_tokens: int) -> int:
+    """Return a number of tokens to divide by."""
+    if not n_tokens:
+        raise ValueError(f"{function}: tokens must hold at least one (nothing to average), got 0")
+    return n_tokens
+
+
+def _divisor(function: str, normalise: str, n_tokens: int, **counts: int | None) -> int:
     """Return the count that divides, having refused one that would not be used."""
     for unit, n in counts.items():
-        if unit != "tokens" and n is not None and unit != normalise:
+        if unit != normalise and n is not None:
             _check.refuse(function, f"n_{unit}", f"be left out where normalise is {normalise!r}", n)
-    if normalise == "none":
-        return 1
-    argument = "tokens" if normalise == "tokens" else f"n_{normalise}"
-    if (n := counts[normalise]) is None:
-        _check.refuse(function, argument, f"be given where normalise is {normalise!r}", n)
-    return _check.count(function, argument, n, least=1)
+        if unit == normalise and n is None:
+            _check.refuse(function, f"n_{unit}", f"be given where normalise is {normalise!r}", n)
+    if normalise in counts:
+        return _check.count(function, f"n_{normalise}", counts[normalise], least=1)
+    return _some(function, n_tokens) if normalise == "tokens" else 1
