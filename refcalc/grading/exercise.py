@@ -9,6 +9,7 @@ from typing import Any
 
 from refcalc import _check
 from refcalc.evidence import Evidence
+from refcalc.grading.child import Table
 
 Arguments = tuple[Any, ...]
 
@@ -29,6 +30,7 @@ class Function:
     evidence: what the arguments are evidence of, each a `Batch` or `Records`: everything that the catalogue can do
         wrong with it is tried too, one mistake at a time and two of different steps.
     quantity: what the answer is of that evidence, in the words of `diagnose`.
+    floor: a strict grade asks for 4 ulp of max(floor, |answer|); above 0 where the function cannot have more digits.
 
     Arguments and answers are numbers, text, None, and lists, tuples and dicts of these; an argument that is to be
     called is a `Table`.  A function that changes its arguments is wrong.
@@ -53,6 +55,7 @@ class Function:
     mistakes: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     evidence: Callable[..., Sequence[Evidence]] | None = None
     quantity: str = "mean_nll"
+    floor: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.name.isidentifier() or not self.signature.endswith(")") or not all(self.parameters):
@@ -88,39 +91,3 @@ class Exercise:
         names = [function.name for function in self.functions]
         if not names or len({*names}) < len(names):
             _check.refuse("Exercise", "functions", "be at least one, each of another name", names)
-
-
-class Table:
-    """A function as data, for an argument that is to be called: whole numbers in, a row of scores out.
-
-    rows: the scores it can return.  Which one it is depends on the whole sequence, order included: over its tokens,
-    k = (k * multiplier + token + 1) mod (2**31 - 1), from k = 0, and then rows[k mod len(rows)].  With multiplier 0 it
-    depends on the last token alone: rows[(token + 1) mod len(rows)].
-
-    >>> model = Table([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
-    >>> model([]), model([1, 0]), model([0, 1]), Table(model.rows, 0)([0, 1])
-    ([0.0, 1.0], [2.0, 3.0], [4.0, 5.0], [4.0, 5.0])
-
-    Raises ValueError for no rows.
-    """
-
-    def __init__(self, rows: Sequence[Sequence[float]], multiplier: int = 69_621) -> None:
-        self.rows = tuple(tuple(row) for row in _check.items("Table", "rows", rows))
-        self.multiplier = multiplier
-        if not self.rows:
-            _check.refuse("Table", "rows", "hold at least one row", rows)
-
-    def __call__(self, tokens: Iterable[int]) -> list[float]:
-        k = 0
-        for token in tokens:
-            k = (k * self.multiplier + token + 1) % 2_147_483_647
-        return list(self.rows[k % len(self.rows)])
-
-    def __repr__(self) -> str:
-        return f"Table({[list(row) for row in self.rows]!r}, {self.multiplier})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Table) and (self.rows, self.multiplier) == (other.rows, other.multiplier)
-
-    def __hash__(self) -> int:
-        return hash((self.rows, self.multiplier))

@@ -11,13 +11,12 @@ from functools import partial
 from math import inf, log
 from random import Random
 
+from refcalc import exact
 from refcalc.evidence import Batch, Records
 from refcalc.grading.exercise import Arguments, Exercise, Function
-from refcalc.loss import causal_lm_loss, cross_entropy, masked_mean
+from refcalc.grading.exercises._shared import below
 from refcalc.mistakes import MISTAKES
 from refcalc.mistakes.pipeline import Run
-from refcalc.softmax import log_softmax, softmax, token_nll
-from refcalc.units import bits_per_token, perplexity
 
 Row = list[float]
 UNDERFLOW = -760.0, -660.0  # log-probabilities between which one double program sees 0 and another does not
@@ -29,15 +28,19 @@ WIDE = 65_537  # classes; their number is beyond float16
 
 def log_softmax_naive(logits: Row) -> Row:
     """Return log(softmax(z)), -inf where the probability underflows; refuse what is close to underflowing."""
-    if any(UNDERFLOW[0] < x < UNDERFLOW[1] for x in log_softmax(logits)):
+    if any(UNDERFLOW[0] < x < UNDERFLOW[1] for x in exact.log_softmax(logits)):
         raise ValueError("log_softmax_naive: a probability must be clearly above the least double, or below")
-    return [log(p) if p else -inf for p in softmax(logits)]
+    return [log(p) if p else -inf for p in exact.softmax(logits)]
 
 
 def masked_loss(rows: list[Row], targets: list[int], mask: list[int]) -> float:
     """Return the mean loss of the targets whose mask is 1."""
-    losses = [token_nll(logits, y) for logits, y in zip(rows, targets, strict=True)]
-    return float(masked_mean(losses, mask))
+    return float(exact.cross_entropy(rows, labelled(targets, mask)))
+
+
+def labelled(targets: list[int], mask: list[int]) -> list[int]:
+    """Return the targets with the ignore index where the mask is 0."""
+    return [y if kept else -100 for y, kept in zip(targets, mask, strict=True)]
 
 
 # --- what the catalogue is tried on ----------------------------------------------------------------------------------
@@ -53,9 +56,8 @@ def aligned(rows: list[Row], targets: list[int]) -> list[Batch]:
 
 
 def masked(rows: list[Row], targets: list[int], mask: list[int]) -> list[Batch | Records]:
-    labels = [y if kept else -100 for y, kept in zip(targets, mask, strict=True)]
-    batch = Batch([*rows, rows[-1]], [targets[0], *targets], labels=[-100, *labels])
-    return [batch, Records(list(map(token_nll, rows, targets)), mask=mask)]
+    batch = Batch([*rows, rows[-1]], [targets[0], *targets], labels=[-100, *labelled(targets, mask)])
+    return [batch, Records(list(map(exact.token_nll, rows, targets)), mask=mask)]
 
 
 def of_each_class(name: str, logits: Row) -> Row:
@@ -78,7 +80,7 @@ def no_underflow(logits: Row) -> Row:
 
     This function is there to show what the other order does: softmax first, then the logarithm, -inf for that of 0.
     """
-    return log_softmax(logits)
+    return exact.log_softmax(logits)
 
 
 def log_of_zero(logits: Row) -> Row:
@@ -86,7 +88,7 @@ def log_of_zero(logits: Row) -> Row:
 
     Return -inf there.
     """
-    return [log(p) for p in softmax(logits)]
+    return [log(p) for p in exact.softmax(logits)]
 
 
 def shifted_all_the_same(rows: list[Row], tokens: list[int]) -> float:
@@ -94,14 +96,10 @@ def shifted_all_the_same(rows: list[Row], tokens: list[int]) -> float:
 
     This function is there to show the other number: score each row against the token that it has just read.
     """
-    return causal_lm_loss(rows, tokens)
+    return float(exact.causal_lm_loss(rows, tokens))
 
 
 # --- the arguments ---------------------------------------------------------------------------------------------------
-
-
-def below(rng: Random, n: int) -> int:
-    return int(rng.random() * n)
 
 
 def row(rng: Random, classes: int, spread: float = 8.0, offset: float = 0.0) -> Row:
@@ -198,27 +196,42 @@ def one_number(mean_loss: float) -> list[Records]:
 EXERCISE = Exercise(
     "loss",
     (
-        Function("log_softmax(logits)", "the V log-probabilities, in nats", log_softmax, one_row, ROW_MISTAKES),
         Function(
-            "log_softmax_naive(logits)",
-            "log(softmax(logits)), -inf where that underflows",
-            log_softmax_naive,
-            naive_rows,
-            {**ROW_MISTAKES, "no-underflow": no_underflow, "log-of-zero": log_of_zero},
+            "log_softmax(logits)", "the V log-probabilities, in nats",
+            exact.log_softmax, one_row, ROW_MISTAKES,
         ),
-        Function("token_loss(logits, target)", "-log p of the target, in nats", token_nll, row_and_target,
-                 evidence=one_target),
-        Function("sequence_loss(rows, targets)", "the mean loss of row t and target t, in nats", cross_entropy, texts,
-                 evidence=aligned),
-        Function("perplexity(mean_loss)", "exp of the mean loss", perplexity, means,
-                 evidence=one_number, quantity="perplexity"),
-        Function("shifted_loss(rows, tokens)", "the mean loss of row t and token t + 1, in nats", causal_lm_loss, texts,
-                 evidence=lambda rows, tokens: [Batch(rows, tokens)]),
-        Function("unshifted_loss(rows, tokens)", "the mean loss of row t and token t, in nats", cross_entropy, texts,
-                 {"shifted": shifted_all_the_same}, evidence=aligned),
-        Function("masked_loss(rows, targets, mask)", "the mean loss where the mask is 1, in nats", masked_loss,
-                 masked_texts, evidence=masked),
-        Function("bits_per_token(mean_loss)", "the mean loss in bits", bits_per_token, means,
-                 evidence=one_number, quantity="bits_per_token"),
+        Function(
+            "log_softmax_naive(logits)", "log(softmax(logits)), -inf where that underflows",
+            log_softmax_naive, naive_rows, {**ROW_MISTAKES, "no-underflow": no_underflow, "log-of-zero": log_of_zero},
+            floor=1.0,
+        ),
+        Function(
+            "token_loss(logits, target)", "-log p of the target, in nats",
+            exact.token_nll, row_and_target, evidence=one_target,
+        ),
+        Function(
+            "sequence_loss(rows, targets)", "the mean loss of row t and target t, in nats",
+            exact.cross_entropy, texts, evidence=aligned,
+        ),
+        Function(
+            "perplexity(mean_loss)", "exp of the mean loss",
+            exact.perplexity, means, evidence=one_number, quantity="perplexity",
+        ),
+        Function(
+            "shifted_loss(rows, tokens)", "the mean loss of row t and token t + 1, in nats",
+            exact.causal_lm_loss, texts, evidence=lambda rows, tokens: [Batch(rows, tokens)],
+        ),
+        Function(
+            "unshifted_loss(rows, tokens)", "the mean loss of row t and token t, in nats",
+            exact.cross_entropy, texts, {"shifted": shifted_all_the_same}, evidence=aligned,
+        ),
+        Function(
+            "masked_loss(rows, targets, mask)", "the mean loss where the mask is 1, in nats",
+            masked_loss, masked_texts, evidence=masked,
+        ),
+        Function(
+            "bits_per_token(mean_loss)", "the mean loss in bits",
+            exact.bits_per_token, means, evidence=one_number, quantity="bits_per_token",
+        ),
     ),
 )  # fmt: skip

@@ -1,0 +1,150 @@
+"""What a grade says: for each function whether it is right, and if not, on which input, how far off, and why."""
+
+__all__ = ["Graded", "Verdict"]
+
+import textwrap
+from collections.abc import Callable, Iterator
+from inspect import getdoc
+from typing import Any, NamedTuple
+
+from refcalc.grading.exercise import Arguments, Function
+from refcalc.mistakes import MISTAKES
+
+WIDTH = 79
+INDENT = " " * 10
+LISTED = 3  # how many mistakes are explained
+
+
+class Graded(NamedTuple):
+    """What became of one function.
+
+    status: "right", "wrong", "missing", "raises", "hangs" or "refused" (it returned what is no answer); that of the
+        first case that failed, and the ordinary ones come first.
+    reason: what is wrong, in words.
+    cases, failed: how many were tried, and how many of them failed.
+    arguments: the smallest failing input that was found, with the answer expected and the one got; None without one.
+    ulp: how far these two numbers are apart, where they are numbers.
+    mistakes: what explains the wrong answers, the likeliest first; each one mistake, or two made together.
+    """
+
+    function: Function
+    status: str
+    reason: str = ""
+    cases: int = 0
+    failed: int = 0
+    arguments: Arguments | None = None
+    expected: Any = None
+    got: Any = None
+    ulp: float | None = None
+    mistakes: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return self.function.name
+
+    def explanations(self) -> Iterator[tuple[str, str, str]]:
+        """Yield for each mistake its name, what is done wrong, and what to do instead."""
+        for name in dict.fromkeys(name for names in self.mistakes for name in names):
+            if name in self.function.mistakes and name not in MISTAKES:
+                done, _, remedy = (getdoc(self.function.mistakes[name]) or "").partition("\n\n")
+                yield name, " ".join(done.split()), " ".join(remedy.split())
+            else:
+                yield name, MISTAKES[name].done, MISTAKES[name].remedy
+
+    def record(self) -> dict[str, Any]:
+        """Return it as plain data, for JSON."""
+        call = None if self.arguments is None else dict(zip(self.function.parameters, self.arguments, strict=False))
+        return {
+            "name": self.name,
+            "status": self.status,
+            "cases": self.cases,
+            "failed": self.failed,
+            "arguments": call,
+            "expected": self.expected,
+            "got": self.got,
+            "ulp": self.ulp,
+            "mistakes": [list(names) for names in self.mistakes],
+            "explanations": {name: f"{done} {remedy}".strip() for name, done, remedy in self.explanations()},
+            "reason": self.reason,
+        }
+
+
+class Verdict(NamedTuple):
+    """What `grade` found in a module; as text, a table with what is wrong below each function.
+
+    seed: with it, `grade` asks the same again.  functions: by name.
+
+    >>> from refcalc import grade
+    >>> grade("examples/grading/loss.py", seed=1).right
+    True
+    """
+
+    path: str
+    exercise: str
+    seed: int
+    strict: bool
+    functions: dict[str, Graded]
+
+    @property
+    def right(self) -> bool:
+        """Whether every function is right."""
+        return all(each.status == "right" for each in self.functions.values())
+
+    def __bool__(self) -> bool:
+        """Refuse: `assert grade(...)` would otherwise hold whatever was found."""
+        raise TypeError("Verdict has no truth value: ask for .right")
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self, paint: Callable[[str], str] = str) -> list[str]:
+        """Return the text by lines; paint: adds colour to a status."""
+        width = max(map(len, self.functions))
+        lines = []
+        for each in self.functions.values():
+            padding = " " * (8 - len(each.status))
+            lines.append(f"{paint(each.status)}{padding}  {each.name:<{width}}  {_summary(each)}".rstrip())
+            lines += [line for part in _details(each) for line in _wrapped(part)]
+        right = sum(each.status == "right" for each in self.functions.values())
+        strict = ", strict" if self.strict else ""
+        return [*lines, f"{right} of {len(self.functions)} right: exercise {self.exercise}{strict}, seed {self.seed}"]
+
+
+# --- private ---------------------------------------------------------------------------------------------------------
+
+
+def _summary(each: Graded) -> str:
+    if not each.cases:
+        return ""
+    return f"{each.failed} of {each.cases} cases" if each.failed else f"{each.cases} cases"
+
+
+def _details(each: Graded) -> Iterator[str]:
+    if each.arguments is not None:
+        yield f"{each.name}({', '.join(map(_shown, each.arguments))})"
+        yield f"expected {_shown(each.expected)}"
+        if each.status == "wrong":
+            yield f"got      {_shown(each.got)}" + (f"  ({_apart(each.ulp)})" if each.ulp is not None else "")
+    if each.reason:
+        yield each.reason
+    listed = each.mistakes[:LISTED]
+    if len(each.mistakes) > 1 or any(len(names) > 1 for names in listed):
+        more = f" and {len(each.mistakes) - LISTED} more" if len(each.mistakes) > LISTED else ""
+        yield f"known mistakes: {', or '.join(' + '.join(names) for names in listed)}{more}"
+    for name, done, remedy in each.explanations():
+        if any(name in names for names in listed):
+            yield f"{name}: {done} {remedy}".rstrip()
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT + "  ", break_on_hyphens=False)
+
+
+def _shown(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 300 else f"{shown[:200]} ... ({len(shown):,} characters)"
+
+
+def _apart(ulp: float) -> str:
+    return f"{ulp:.3g} ulp apart" if ulp >= 1e6 else f"{ulp:g} ulp apart"
