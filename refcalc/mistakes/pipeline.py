@@ -10,7 +10,7 @@ Without a mistake this is the arithmetic of the float tier.  What each step give
 together cost little more than reading each row once.
 """
 
-__all__ = ["COUNT_OF", "Item", "Reduced", "Run", "Scored", "rate", "restated", "witness"]
+__all__ = ["COUNT_OF", "Item", "Part", "Reduced", "Run", "Scored", "rate", "restated", "witness"]
 
 from collections.abc import Callable, Hashable, Iterable
 from math import isfinite, isnan
@@ -32,30 +32,41 @@ COUNT_OF = {  # the count of text that a rate is divided by
 }
 
 
+class Part(NamedTuple):
+    """Some of the items that were scored, by their losses and their shares of the denominator."""
+
+    losses: list[float]
+    shares: list[float]
+
+
 class Scored(NamedTuple):
-    """Items with their losses, in parallel lists: row and place of the target, loss, and share of the denominator."""
+    """Items with their losses, in parallel lists: row and place of the target, loss, and share of the denominator.
+
+    grouped: by the name of each key that they were split by, the indices and shares of the parts: whatever the losses.
+    """
 
     rows: list[int]
     places: list[int]
     losses: list[float]
     shares: list[float]
+    grouped: dict[str, list[tuple[list[int], list[float]]]]
 
-    def split(self, key: Callable[[int, int], Hashable]) -> "list[Scored]":
-        """Return the parts whose (row, place) have one key, in the order in which keys first occur."""
-        parts: dict[Hashable, Scored] = {}
-        for row, place, loss, share in zip(*self, strict=True):
-            part = parts.setdefault(key(row, place), Scored([], [], [], []))
-            part.rows.append(row)
-            part.places.append(place)
-            part.losses.append(loss)
-            part.shares.append(share)
-        return list(parts.values())
+    def split(self, name: str, key: Callable[[int, int], Hashable]) -> list[Part]:
+        """Return the parts whose (row, place) have one key, in the order of their first items; none without a share."""
+        if name not in self.grouped:
+            indices: dict[Hashable, list[int]] = {}
+            for i, found in enumerate(map(key, self.rows, self.places)):
+                indices.setdefault(found, []).append(i)
+            parts = [(part, [self.shares[i] for i in part]) for part in indices.values()]
+            self.grouped[name] = [(part, shares) for part, shares in parts if any(shares)]
+        return [Part([self.losses[i] for i in part], shares) for part, shares in self.grouped[name]]
 
     def of(self, rows: Iterable[int]) -> "Scored":
         """Return the items of some rows."""
         wanted = set(rows)
         kept = [i for i, row in enumerate(self.rows) if row in wanted]
-        return Scored(*([values[i] for i in kept] for values in self))  # type: ignore[arg-type]
+        parts = ([values[i] for i in kept] for values in self[:4])
+        return Scored(*parts, {})  # type: ignore[arg-type, call-arg]
 
 
 class Reduced(NamedTuple):
@@ -90,8 +101,15 @@ class Run(Reading):
             return Reduced(mean, total, n, lambda rows: reduced(scored.of(rows)))
 
         key = (self.labels_alone, *steps)
-        result: Reduced = self.remembered(key, lambda: reduced(self._scored_items(*steps[:3])))
+        result: Reduced = self.remembered(key, lambda: reduced(self._items_once(*steps[:3])))
         return result
+
+    def _items_once(self, *steps: Any) -> Scored:
+        """Return the items that count; those of two wrong steps, of which no reduction but the right one asks, anew."""
+        if steps.count(None) < 2:
+            return self._scored_items(*steps)
+        scored: Scored = self.remembered(("scored", self.labels_alone, *steps), lambda: self._scored_items(*steps))
+        return scored
 
     def _scored_items(self, score: Any, align: Any, select: Any) -> Scored:
         """Return the items that count, with their losses."""
@@ -128,7 +146,7 @@ class Run(Reading):
             shares = [in_count[i] * self.share(self.class_of(targets[i])) if in_count[i] else 0.0 for i in chosen]
         else:
             shares = [float(in_count[i]) for i in chosen]
-        return chosen, counts, Scored([items[i][0] for i in chosen], [items[i][3] for i in chosen], [], shares)
+        return chosen, counts, Scored([items[i][0] for i in chosen], [items[i][3] for i in chosen], [], shares, {})
 
     def _loss(self, score: Any) -> Callable[[int, int, int], float]:
         """Return the function of (b, t, y) that gives a loss, its nll scored so."""

@@ -20,7 +20,7 @@ from math import nan
 from refcalc.evidence import Batch, Records
 from refcalc.mistakes.arithmetic import add, ratio
 from refcalc.mistakes.kind import DoesNotApply, entered
-from refcalc.mistakes.pipeline import Run, Scored, witness
+from refcalc.mistakes.pipeline import Part, Run, Scored, witness
 
 _EXAMPLES = Batch, Records, witness  # the names that the examples use
 Three = tuple[float, float, float]
@@ -210,16 +210,16 @@ def window_weight_one_short(run: Run, scored: Scored) -> Three:
 # --- private ---------------------------------------------------------------------------------------------------------
 
 
-def _groups(run: Run, scored: Scored) -> list[Scored]:
+def _groups(run: Run, scored: Scored) -> list[Part]:
     number = {row: k for k, group in enumerate(run.groups) for row in group}
-    return _not_empty(scored.split(lambda row, place: number[row]))
+    return scored.split("group", lambda row, place: number[row])
 
 
-def _rows(scored: Scored) -> list[Scored]:
-    return _not_empty(scored.split(lambda row, place: row))
+def _rows(scored: Scored) -> list[Part]:
+    return scored.split("row", lambda row, place: row)
 
 
-def _windows(run: Run, scored: Scored, stride: int) -> list[Scored]:
+def _windows(run: Run, scored: Scored, stride: int) -> list[Part]:
     """Return the parts of the windows: the first has `window` targets, each later one `stride` new ones."""
     first = run.evidence.window or 1
 
@@ -227,18 +227,14 @@ def _windows(run: Run, scored: Scored, stride: int) -> list[Scored]:
         i = run.ordinal(place)
         return 0 if i < first else 1 + (i - first) // stride
 
-    return _not_empty(scored.split(lambda row, place: (row, number(place))))
+    return scored.split(f"window {stride}", lambda row, place: (row, number(place)))
 
 
-def _not_empty(parts: list[Scored]) -> list[Scored]:
-    return [part for part in parts if any(part.shares)]
-
-
-def _means(parts: list[Scored]) -> list[float]:
+def _means(parts: list[Part]) -> list[float]:
     return [ratio(part.losses, part.shares) for part in parts]
 
 
-def _averaged(scored: Scored, parts: list[Scored]) -> Three:
+def _averaged(scored: Scored, parts: list[Part]) -> Three:
     if not parts:
         raise DoesNotApply("a target that counts")
     return _of_mean(scored, add(_means(parts)) / len(parts))
