@@ -47,7 +47,11 @@ class Verdicts(unittest.TestCase):
         self.assertNotIn(found.right, [candidate.value for candidate in found.nearest])
 
     def test_the_order_of_candidates_does_not_depend_on_the_hash_seed(self):
-        code = "import refcalc; print([c.mistakes for c in refcalc.diagnose('4.1', refcalc.probe(3)).candidates])"
+        code = (
+            "from refcalc import Records, diagnose\n"
+            "records = Records([[1.0], [3.0]], groups=[[0], [1]], window=1, n_bytes=2, n_chars=2, n_words=2)\n"
+            "print([c.mistakes for c in diagnose('1', records).candidates])"
+        )
         orders = {
             subprocess.run(
                 [sys.executable, "-c", code],
