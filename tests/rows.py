@@ -117,8 +117,8 @@ class Truth:
     """What a row's results really are, to some 50 digits of each.
 
     Everything is relative to one class that holds the maximum.  Its own term is 1, so with rest the sum of the others,
-    the row's sum of exponentials is 1 + rest, and as many more digits are carried as rest is small.  Doubles and their
-    differences are exact in decimal, or are cut at the last of so many digits.
+    the row's sum of exponentials is 1 + rest, and as many more digits are carried as rest is small, down to 1e-340, where
+    no double is.  Doubles and their differences are exact in decimal, or are cut at the last of so many digits.
     """
 
     def __init__(self, row: list[float]) -> None:
@@ -126,7 +126,7 @@ class Truth:
         self.row, self.m = row, Decimal(max(finite))
         finite[max(finite)] -= 1
         gap = min((float(self.m - Decimal(z)) for z, n in finite.items() if n), default=0.0)
-        digits = 60 + min(int(gap / 2.3), 2000) + max(Decimal(z).adjusted() for z in finite if z)
+        digits = 60 + min(int(gap / 2.3), 340) + max(Decimal(z).adjusted() for z in finite if z)
         self.context: Context = wide_context(digits)
         with localcontext(self.context):
             self.rest = Decimal(0)
