@@ -36,9 +36,12 @@ def rounded(x: float, dtype: str) -> float:
         return x
     if dtype == "float32":
         return float(struct.unpack("<f", struct.pack("<f", x))[0])
-    numbers = FLOAT16 if dtype == "float16" else BFLOAT16
-    at = place(numbers, abs(x))
-    return numbers[round(at)] if x > 0.0 else -numbers[round(at)]
+    numbers, size = FLOAT16 if dtype == "float16" else BFLOAT16, abs(x)
+    i = bisect_right(numbers, size) - 1
+    if i < len(numbers) - 1:
+        below, above = size - numbers[i], numbers[i + 1] - size  # no double is rounded here
+        i += above < below or (above == below and i % 2 == 1)
+    return numbers[i] if x > 0.0 else -numbers[i]
 
 
 def log_softmax_in(dtype: str, logits: list[float]) -> list[float]:
@@ -53,7 +56,7 @@ def log_softmax_in(dtype: str, logits: list[float]) -> list[float]:
 
 
 def true_log_softmax(logits: list[float]) -> list[float]:
-    with localcontext(Context(prec=40)):
+    with localcontext(Context(prec=25)):
         normaliser = sum((Decimal(x).exp() for x in logits), Decimal(0)).ln()
         return [float(Decimal(x) - normaliser) for x in logits]
 
@@ -70,7 +73,7 @@ class Ulp(unittest.TestCase):
         for dtype, number, pattern in ("float64", "<d", "<q"), ("float32", "<f", "<i"):
             width = struct.calcsize(number) * 8 - 1
             infinity = struct.unpack(pattern, struct.pack(number, inf))[0]
-            for seed in range(2000):
+            for seed in range(1000):
                 i, j = (int(rng.random() * 2.0 ** (width * rng.random())) % (infinity + 1) for _ in "ij")
                 x, y = (struct.unpack(number, struct.pack(pattern, k))[0] for k in (i, j))
                 with self.subTest(dtype=dtype, seed=seed, x=x, y=y):
@@ -81,7 +84,7 @@ class Ulp(unittest.TestCase):
     def test_between_two_numbers_the_count_runs_on_evenly(self):
         rng = Random(2)
         for dtype, numbers in ("float16", FLOAT16), ("bfloat16", BFLOAT16):
-            for seed in range(1000):
+            for seed in range(500):
                 x, y = (numbers[int(rng.random() * (len(numbers) - 1))] * (1.0 + rng.random() / 64) for _ in "xy")
                 with self.subTest(dtype=dtype, seed=seed, x=x, y=y):
                     want = abs(place(numbers, x) - place(numbers, y))
@@ -118,7 +121,7 @@ class Ulp(unittest.TestCase):
 class Differences(unittest.TestCase):
     def test_absolute_and_relative_differences_are_those_of_fractions(self):
         rng = Random(4)
-        for seed in range(2000):
+        for seed in range(1000):
             a, e = ((rng.random() - 0.5) * 2.0 ** int(rng.random() * 2000 - 1000) for _ in "ae")
             a = a if rng.random() < 0.5 else e * (1.0 + rng.random() * 1e-12)
             if a == e:
@@ -323,10 +326,11 @@ class ProbabilitiesAndGradients(unittest.TestCase):
         for dtype in ROUNDOFF:
             for factor in 0.0, 0.5, 2.0, 40.0, -1.0:
                 with self.subTest(dtype=dtype, factor=factor):
-                    wrong = [[factor * x for x in row] for row in self.right]
-                    self.assertFalse(compare(wrong, self.right, dtype=dtype, **self.options).explained)
+                    right = self.right[:6]  # of 40 rows: fewer numbers, of which one must be too far off
+                    wrong = [[factor * x for x in row] for row in right]
+                    self.assertFalse(compare(wrong, right, dtype=dtype, **self.options).explained)
                     soft = self.options | {"quantity": "soft_gradient"}
-                    self.assertFalse(compare(wrong, self.right, dtype=dtype, **soft).explained)
+                    self.assertFalse(compare(wrong, right, dtype=dtype, **soft).explained)
 
     def test_a_doubled_gradient_of_confident_hits_is_not_explained_either(self):
         rows = [[12.0 * (c == y) for c in range(50)] for y in self.labels]  # p = 0.9997, all others 6e-6

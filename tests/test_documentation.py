@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from functools import cache
 from graphlib import TopologicalSorter
 from importlib import import_module
 from importlib.util import find_spec
@@ -115,17 +116,19 @@ print(*sorted(tops))
 """
 
 
-def loaded(folder: Path, names: list[str]) -> list[str]:
+@cache
+def loaded(folder: Path, *names: str) -> list[str]:
     """Return the top-level modules that a fresh Python has loaded after importing these from the folder."""
-    code = WATCH.format(folder=str(folder), names=names)
+    code = WATCH.format(folder=str(folder), names=list(names))
     return subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True).stdout.split()
 
 
-def strangers(folder: Path, names: list[str]) -> list[str]:
+def strangers(folder: Path, *names: str) -> list[str]:
     """Return which of these are neither Python's own, nor the package, nor loaded by a Python that imports nothing."""
-    return sorted({*loaded(folder, names)} - {*loaded(folder, [])} - sys.stdlib_module_names - {"refcalc"})
+    return sorted({*loaded(folder, *names)} - {*loaded(folder)} - sys.stdlib_module_names - {"refcalc"})
 
 
+@cache
 def imports(path: Path, module: str) -> set[str]:
     """Return the full names of what a source file imports anywhere in it, type-checking blocks left out."""
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
@@ -145,6 +148,7 @@ def is_module(name: str) -> bool:
     return name.startswith("refcalc") and name in MODULES
 
 
+@cache
 def sources() -> dict[str, Path]:
     """Return the source file of every module of the package, __main__ included."""
     names = [m.name for m in walk_packages(refcalc.__path__, "refcalc.")]
@@ -158,14 +162,14 @@ def upward(module: str, imported: str) -> bool:
 
 class Imports(unittest.TestCase):
     def test_importing_every_module_loads_only_python_s_own(self) -> None:
-        self.assertEqual(strangers(PACKAGE.parent, ["refcalc", *MODULES]), [])
+        self.assertEqual(strangers(PACKAGE.parent, "refcalc", *MODULES), [])
 
     def test_that_check_can_fail(self) -> None:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             (folder / "intruder.py").write_text("")
             (folder / "host.py").write_text("import json, intruder\n")
-            self.assertEqual(strangers(folder, ["host"]), ["host", "intruder"])
+            self.assertEqual(strangers(folder, "host"), ["host", "intruder"])
 
     def test_no_import_statement_names_anything_else_even_where_it_may_not_run(self) -> None:
         for module, path in sources().items():
@@ -175,7 +179,7 @@ class Imports(unittest.TestCase):
 
     def test_the_package_stays_light(self) -> None:
         heavy = {"decimal", "fractions", "dataclasses", "inspect", "json", "mmap", "argparse", "random"}
-        self.assertEqual({*loaded(PACKAGE.parent, ["refcalc"])} & heavy - {*loaded(PACKAGE.parent, [])}, set())
+        self.assertEqual({*loaded(PACKAGE.parent, "refcalc")} & heavy - {*loaded(PACKAGE.parent)}, set())
 
     def test_imports_go_downwards_only(self) -> None:
         for module, path in sources().items():

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from functools import cache
 from math import exp, fsum, log
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BATCH = ROOT / "examples" / "real_batch.json"
 
 
+@cache
 def run(*arguments: str) -> str:
     """Return what `python -m ...` prints from the root, or fail: a warning is an error, and so is an exit status."""
     command = [sys.executable, "-W", "error", "-m", *arguments]

@@ -28,8 +28,8 @@ class Accuracy(unittest.TestCase):
             self.assertLessEqual(ulps_off(got, want()), limit)
 
     def test_the_unit_conversions_are_within_their_bounds_for_either_sign(self) -> None:
-        for seed in range(3000):
-            x = drawn(seed)[0] * (-1.0 if seed % 2 else 1.0)
+        for seed in range(900):
+            x = drawn(seed)[0] * (-1.0 if seed // 6 % 2 else 1.0)  # each of the six sizes has both
             exact = Decimal(x)
             self.within(1, seed, units.nats_to_bits(x), lambda: exact / LN_2)  # noqa: B023
             self.within(1, seed, units.bits_to_nats(x), lambda: exact * LN_2)  # noqa: B023
@@ -38,13 +38,13 @@ class Accuracy(unittest.TestCase):
             self.within(1, seed, units.bits_per_token(abs(x)), lambda: abs(exact) / LN_2)  # noqa: B023
 
     def test_rates_are_within_3_ulp(self) -> None:
-        for seed in range(2000):
+        for seed in range(600):
             x, n = drawn(seed)
             for rate in (units.bits_per_byte, units.bits_per_char):
                 self.within(3, seed, rate(x, n), lambda: Decimal(x) / (n * LN_2))  # noqa: B023
 
     def test_perplexities_are_within_1_ulp_and_one_more_for_each_nat_of_a_quotient(self) -> None:
-        for seed in range(600):
+        for seed in range(300):
             x, n = drawn(seed)
             if x < 700.0:
                 self.within(1, seed, units.perplexity(x), lambda: Decimal(x).exp())  # noqa: B023

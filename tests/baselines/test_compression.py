@@ -40,8 +40,9 @@ class Lengths(unittest.TestCase):
                 self.assertEqual(compressed_bits(text, "zlib -9"), 8 * len(zlib.compress(text, 9)))
                 self.assertEqual(compressed_bits(text, "bzip2 -9"), 8 * len(bz2.compress(text, 9)))
                 self.assertEqual(compressed_bits(text, "xz -6"), 8 * len(lzma.compress(text)))
-                extreme = lzma.compress(text, preset=9 | lzma.PRESET_EXTREME)
-                self.assertEqual(compressed_bits(text, "xz -9e"), 8 * len(extreme))
+                for level in (3, 9) if name == "words" else (0,):  # xz -9 clears 64 MiB, whatever the text
+                    extreme = lzma.compress(text, preset=level | lzma.PRESET_EXTREME)
+                    self.assertEqual(compressed_bits(text, f"xz -{level}e"), 8 * len(extreme))
 
     def test_without_headers_it_is_the_bare_stream(self) -> None:
         for name, text in TEXTS.items():
@@ -72,7 +73,7 @@ class Lengths(unittest.TestCase):
 class Primers(unittest.TestCase):
     def test_what_was_read_before_helps(self) -> None:
         before, text = words(3, 3000), words(3, 3500)[-2500:]
-        for method in ("zlib -9", "gzip -9", "xz -9e"):
+        for method in ("zlib -9", "gzip -9", "xz -6e"):
             with self.subTest(method=method):
                 primed, alone = compressed_bits(text, method, before), compressed_bits(text, method)
                 self.assertLess(primed, 0.95 * alone)

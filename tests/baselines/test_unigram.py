@@ -55,17 +55,16 @@ class Unigram(unittest.TestCase):
                 self.assertLessEqual(abs(total - 1), Fraction(1, 2**53))
 
     def test_an_nll_is_within_2_ulp(self) -> None:
-        with localcontext(wide_context(400)):
-            for seed in range(60):
-                targets, vocabulary, alpha = drawn(seed)
-                model = SmoothedUnigram.fit(targets, vocabulary, alpha)
-                total = len(targets) + Fraction(alpha) * len(vocabulary)
-                for token in vocabulary[:: 1 + len(vocabulary) // 5]:
-                    ratio = total / (targets.count(token) + Fraction(alpha))
-                    want = (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
-                    with self.subTest(seed=seed, token=token):
-                        got = model.nll(token)
-                        self.assertLessEqual(ulps_off(got, want) if got else abs(want), 2)
+        for seed in range(60):
+            targets, vocabulary, alpha = drawn(seed)
+            model = SmoothedUnigram.fit(targets, vocabulary, alpha)
+            total = len(targets) + Fraction(alpha) * len(vocabulary)
+            for token in vocabulary[:: 1 + len(vocabulary) // 5]:
+                ratio = total / (targets.count(token) + Fraction(alpha))
+                lost = len(str(int(1 / (ratio - 1)))) if ratio > 1 else 0  # digits that are gone where it is near 1
+                with self.subTest(seed=seed, token=token), localcontext(wide_context(40 + lost)):
+                    got, want = model.nll(token), (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
+                    self.assertLessEqual(ulps_off(got, want) if got else abs(want), 2)
 
     def test_a_probability_near_one_keeps_the_digits_of_its_nll(self) -> None:
         model = SmoothedUnigram.fit("a" * 1000, "ab", alpha=1e-20)

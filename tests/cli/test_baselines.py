@@ -7,6 +7,7 @@ import math
 import tempfile
 import unittest
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -41,6 +42,13 @@ def speech(seed: int, words: int) -> str:
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+def setUpModule() -> None:
+    """Compress each text once: the tests ask for the same ones, and xz -9e takes most of the time."""
+    once = mock.patch("refcalc.baselines.compression.compressed_bits", cache(compressed_bits))
+    once.start()
+    unittest.addModuleCleanup(once.stop)
 
 
 class BaselinesCase(unittest.TestCase):
@@ -120,11 +128,13 @@ class Numbers(BaselinesCase):
         got = next(row["bits"] for row in report["models"] if row["model"] == "Kneser-Ney, order 3")
         self.assertAlmostEqual(got / want, 1.0, delta=1e-12)
 
-    def test_a_tenth_is_a_tenth_and_not_the_nearest_double(self) -> None:
+    @mock.patch("refcalc.baselines.compression.compressed_bits", return_value=8)
+    def test_a_tenth_is_a_tenth_and_not_the_nearest_double(self, _: mock.Mock) -> None:
         path = self.write("ten.txt", b"abcdefghij")
         self.assertEqual(self.report(path, "--held-out", "0.1")["n_train_chars"], 9)
 
-    def test_lines_end_as_they_do_in_the_file(self) -> None:
+    @mock.patch("refcalc.baselines.compression.compressed_bits", return_value=8)
+    def test_lines_end_as_they_do_in_the_file(self, _: mock.Mock) -> None:
         path = self.write("dos.txt", b"a\r\nb\r\n" * 50)
         report = self.report(path, "--held-out", "0.5", "--order", "2")
         self.assertEqual((report["vocab_size"], report["n_chars"], report["n_train_chars"]), (4, 150, 150))
@@ -154,7 +164,8 @@ class Output(BaselinesCase):
                 line.split(), [*row["model"].split(), f"{row['bits_per_char']:.3f}", f"{row['bits_per_byte']:.3f}"]
             )
 
-    def test_a_text_too_short_for_compressors_is_warned_of(self) -> None:
+    @mock.patch("refcalc.baselines.compression.compressed_bits", return_value=8)
+    def test_a_text_too_short_for_compressors_is_warned_of(self, _: mock.Mock) -> None:
         path = self.write("one.txt", b"aaaaaaaaab")
         words = (
             "below 10,000 the compressors mean little, headers (up to 70 bytes) and xz's steps of 4 bytes show in their"

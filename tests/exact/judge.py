@@ -30,7 +30,10 @@ def half_way(a: float, b: float) -> Decimal:
 
 
 def remembered(make: Callable[..., Callable[[Decimal], bool]]) -> Callable[..., Callable[[Decimal], bool]]:
-    """Return a maker of judges that makes each one once, and each asks decimal once a number: see test_every_tier."""
+    """Return a maker of judges that makes each one once, and each asks decimal once a number: see test_every_tier.
+
+    A row comes as a list, and reaches the maker as a tuple.
+    """
 
     @cache
     def made(*arguments: Any) -> Callable[[Decimal], bool]:
@@ -43,33 +46,38 @@ def remembered(make: Callable[..., Callable[[Decimal], bool]]) -> Callable[..., 
     return judge
 
 
-@remembered
-def nll(xs: list[float], y: int) -> Callable[[Decimal], bool]:
+@cache
+def masses_of(xs: tuple[float, ...]) -> tuple[list[Decimal], Decimal]:
+    """Return exp of each of a row, and their sum."""
     with localcontext(WIDE):
-        total = sum(Decimal(x).exp() for x in xs)
+        mass = {x: Decimal(x).exp() for x in set(xs)}
+        masses = [mass[x] for x in xs]
+        return masses, sum(masses, Decimal(0))
+
+
+@remembered
+def nll(xs: tuple[float, ...], y: int) -> Callable[[Decimal], bool]:
+    _, total = masses_of(xs)
     return lambda h: (h + Decimal(xs[y])).exp() < total
 
 
 @remembered
-def logsumexp(xs: list[float]) -> Callable[[Decimal], bool]:
-    with localcontext(WIDE):
-        total = sum(Decimal(x).exp() for x in xs)
+def logsumexp(xs: tuple[float, ...]) -> Callable[[Decimal], bool]:
+    _, total = masses_of(xs)
     return lambda h: h.exp() < total
 
 
 @remembered
-def probability(xs: list[float], j: int) -> Callable[[Decimal], bool]:
-    with localcontext(WIDE):
-        masses = [Decimal(x).exp() for x in xs]
-    return lambda h: h * sum(masses) < masses[j]
+def probability(xs: tuple[float, ...], j: int) -> Callable[[Decimal], bool]:
+    masses, total = masses_of(xs)
+    return lambda h: h * total < masses[j]
 
 
 @remembered
-def entropy(xs: list[float]) -> Callable[[Decimal], bool]:
+def entropy(xs: tuple[float, ...]) -> Callable[[Decimal], bool]:
     """entropy = log S - sum p x, hence h < entropy  <=>  exp(h + sum p x) < S."""
+    masses, total = masses_of(xs)
     with localcontext(WIDE):
-        masses = [Decimal(x).exp() for x in xs]
-        total = sum(masses)
         mean = sum(a * Decimal(x) for a, x in zip(masses, xs, strict=True) if a) / total
     return lambda h: (h + mean).exp() < total
 

@@ -82,7 +82,7 @@ class Traps(unittest.TestCase):
 @cache
 def hard(size: int) -> tuple[list[float], float]:
     """Return a row, and the double below whose upper half-way point its nll of class 0 lies, by about 2**-(45 size)."""
-    with localcontext(Context(prec=18 * size + 120, Emax=MAX_EMAX, Emin=MIN_EMIN)):
+    with localcontext(Context(prec=14 * size + 60, Emax=MAX_EMAX, Emin=MIN_EMIN)):
         xs = [0.0, -0.75]
         f = float((1 + Decimal("-0.75").exp()).ln() + Decimal(2) ** -10)
         missing = judge.half_way(f, nextafter(f, inf)).exp() - 1 - Decimal("-0.75").exp()

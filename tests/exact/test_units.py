@@ -16,7 +16,7 @@ LOG_2, LOG_10 = Decimal(2).ln(judge.WIDE), Decimal(10).ln(judge.WIDE)
 class Inversion(unittest.TestCase):
     def test_each_conversion_lies_between_its_half_way_points(self):
         rng = Random(6)
-        for i in range(200):
+        for i in range(90):
             x, n = rng.random() * 10.0 ** rng.choice([-300, -20, -3, 0, 1, 2]), 1 + int(rng.random() * 1000)
             with self.subTest(i=i, x=x, n=n):
                 for got, below in conversions(x, n):
