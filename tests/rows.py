@@ -117,8 +117,8 @@ class Truth:
     """What a row's results really are, to some 50 digits of each.
 
     Everything is relative to one class that holds the maximum.  Its own term is 1, so with rest the sum of the others,
-    the row's sum of exponentials is 1 + rest, and as many more digits are carried as rest is small, down to 1e-340, where
-    no double is.  Doubles and their differences are exact in decimal, or are cut at the last of so many digits.
+    the row's sum of exponentials is 1 + rest, and as many more digits are carried as rest is small, down to 1e-340: no
+    double is smaller.  Doubles and their differences are exact in decimal, or are cut at the last of so many digits.
     """
 
     def __init__(self, row: list[float]) -> None:

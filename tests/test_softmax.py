@@ -96,7 +96,7 @@ class HardRows(unittest.TestCase):
         assert_ulps(logsumexp([0.0, -40.0]), 4.24835425529158898630e-18, limit=1)
 
     def test_a_tail_whose_terms_underflow_one_by_one(self) -> None:
-        for z, n in [(-741.0, 50_000), (-750.0, 50_000), (-760.0, 2_000)]:
+        for z, n in [(-741.0, 20_000), (-750.0, 20_000), (-760.0, 2_000)]:
             row = [0.0] + [z] * n
             truth = Truth(row)
             with self.subTest(z=z):

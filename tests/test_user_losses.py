@@ -6,9 +6,10 @@ is told from the labels alone, as frameworks do, or from the mask of both places
 
 import unittest
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import cache
 from math import exp, fsum, log
 from typing import Any
+from unittest import mock
 
 from refcalc import Batch, diagnose, probe
 from refcalc.mistakes.pipeline import Run
@@ -60,11 +61,6 @@ def targets_only(labels: list[list[int]], keep: Callable[[int, int], bool]) -> l
     return [[y if keep(b, p) else IGNORED for p, y in enumerate(row)] for b, row in enumerate(labels)]
 
 
-@lru_cache
-def alone(seed: int) -> tuple[str, ...]:
-    return prove(probe(seed)).alone
-
-
 class Named(unittest.TestCase):
     def assert_named(self, name: str, reported: float, batch: Batch) -> None:
         found = diagnose(reported, batch)
@@ -72,13 +68,22 @@ class Named(unittest.TestCase):
 
 
 class OnTheProbe(Named):
-    """For speed `diagnose` itself is asked for the shifts of seed 0; else the numbers from which it chooses are."""
+    """For speed `diagnose` itself is asked for the shifts of seed 0; else the numbers from which it chooses are.
+
+    These numbers are made once for each probe.
+    """
 
     @classmethod
     def setUpClass(cls) -> None:
         cls.probes = [(seed, probe(seed), Run(probe(seed)).labels_to_score()) for seed in SEEDS]
         cls.kept = {seed: cls.scored_by_mask(batch) for seed, batch, _ in cls.probes}
-        cls.numbers = {seed: Trials(batch, "mean_nll", "float64").singles()[0] for seed, batch, _ in cls.probes}
+        cls.trials = {seed: Trials(batch, "mean_nll", "float64") for seed, batch, _ in cls.probes}
+        cls.alone = {}
+        for seed, batch, _ in cls.probes:
+            trials = cls.trials[seed]
+            trials.singles, trials.pairs = cache(trials.singles), cache(trials.pairs)
+            with mock.patch("refcalc.probes.Trials", return_value=trials):
+                cls.alone[seed] = prove(batch).alone
 
     @staticmethod
     def scored_by_mask(batch: Batch) -> list[list[int]]:
@@ -89,10 +94,12 @@ class OnTheProbe(Named):
 
     def assert_named_with(self, seed: int, name: str, reported: float) -> None:
         same = [
-            names for names, values in self.numbers[seed].items() if any(abs(v - reported) < 1e-13 * v for v in values)
+            names
+            for names, values in self.trials[seed].singles()[0].items()
+            if any(abs(v - reported) < 1e-13 * v for v in values)
         ]
         self.assertEqual(same, [(name,)])
-        self.assertIn(name, alone(seed))
+        self.assertIn(name, self.alone[seed])
 
     def test_the_right_one_agrees(self) -> None:
         for seed, batch, labels in self.probes:
@@ -107,7 +114,8 @@ class OnTheProbe(Named):
                     value = by_labels(batch.logits, labels, pairs, batch.classes)
                     self.assert_named_with(seed, name, value)
                     if seed == 0:
-                        self.assert_named(name, value, batch)
+                        with mock.patch("refcalc.diagnosis.Trials", return_value=self.trials[seed]):
+                            self.assert_named(name, value, batch)
                     value = by_mask(batch.logits, self.kept[seed], batch.attention_mask, pairs, batch.classes)
                     self.assert_named_with(seed, name, value)
 

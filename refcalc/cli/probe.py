@@ -41,15 +41,9 @@ def add_to(subparsers: Any) -> None:
 
 def run(options: argparse.Namespace) -> tuple[str, int]:
     """Return what the command prints, and its exit status."""
-    from refcalc.probes import probe, prove, record_of  # noqa: PLC0415 (other commands do not need it)
+    from refcalc.probes import proven, record_of  # noqa: PLC0415 (other commands do not need it)
 
-    batch = probe(
-        options.seed,
-        quantity=options.quantity,
-        label_smoothing=options.label_smoothing,
-        weighted=options.weighted,
-    )
-    proof = prove(batch, options.quantity, "float32")
+    batch, proof = proven(options.seed, options.quantity, options.label_smoothing, options.weighted)
     record = {"comment": _comment(batch, options.quantity, proof), **record_of(batch)}
     logits = ",\n ".join(json.dumps(sequence).replace("], [", "],\n  [") for sequence in record.pop("logits"))
     others = [f"{json.dumps(key)}: {json.dumps(_json.plain(value))}" for key, value in record.items()]

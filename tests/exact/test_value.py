@@ -101,7 +101,7 @@ class Rationality(unittest.TestCase):
 
     def test_numbers_are_split_into_coprime_ones(self):
         rng = Random(4)
-        for _ in range(200):
+        for _ in range(80):
             numbers = [1 + int(rng.random() * 10 ** rng.choice([1, 2, 6])) for _ in range(5)]
             logs = {n: Fraction(int(rng.random() * 7) - 3, 2) for n in numbers}
             base = independent(logs)
