@@ -8,16 +8,21 @@ __all__ = ["plain", "read"]
 
 import json
 import re
+from collections.abc import Callable
 from functools import partial
 from math import isfinite
 from typing import Any, NoReturn
 
 
-def read(text: str | bytes) -> Any:
-    """Return what a JSON text holds; a ValueError says what it must be and what it is instead."""
+def read(text: str | bytes, *, number: Callable[[str], float] | None = None) -> Any:
+    """Return what a JSON text holds; a ValueError says what it must be and what it is instead.
+
+    number: what makes a number of the digits of a float, where not float itself.
+    """
     try:
         text = text if isinstance(text, str) else text.decode("utf-8")
-        return json.loads(text, parse_constant=partial(_refuse_constant, text), object_pairs_hook=_distinct_keys)
+        constant = partial(_refuse_constant, text)
+        return json.loads(text, parse_float=number, parse_constant=constant, object_pairs_hook=_distinct_keys)
     except UnicodeDecodeError as error:
         raise ValueError(f"must be UTF-8, got a bad byte at offset {error.start}") from None
     except json.JSONDecodeError as error:
