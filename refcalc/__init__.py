@@ -3,7 +3,7 @@
 Every loss is computed in five steps, and each has its functions:
 
     score    how improbable is one target?           token_nll, log_softmax, softmax, logsumexp, entropy,
-                                                     kl_divergence
+                                                     kl_divergence, z_loss
     align    which row predicts which token?         shift, shift_labels, windows
     select   which targets count?                    mask_padding, mask_prompt, mask_document_starts, pad
     reduce   which sum is divided by which count?    cross_entropy, causal_lm_loss, masked_mean, Tally, ExactSum
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from refcalc.decode.receipt import GenerationReceipt
     from refcalc.decode.scoring import constrained_nll, sequence_logprob
     from refcalc.diagnosis import Diagnosis, diagnose
-    from refcalc.divergence import kl_divergence
+    from refcalc.divergence import kl_divergence, kl_divergence_gradient, z_loss, z_loss_gradient
     from refcalc.evidence import Batch, Records
     from refcalc.mistakes import MISTAKES
     from refcalc.probes import probe
@@ -101,6 +101,7 @@ __all__ = [
     "exact",
     "greedy",
     "kl_divergence",
+    "kl_divergence_gradient",
     "log10_to_nats",
     "log_softmax",
     "logsumexp",
@@ -132,6 +133,8 @@ __all__ = [
     "uniform_nll",
     "windows",
     "word_perplexity",
+    "z_loss",
+    "z_loss_gradient",
 ]
 
 # What is heavy to import is loaded when it is first asked for (PEP 562), so that `import refcalc` stays light.
@@ -158,6 +161,7 @@ _LOADED_ON_USE = {
     "exact": "refcalc.exact",
     "greedy": "refcalc.decode.generate",
     "kl_divergence": "refcalc.divergence",
+    "kl_divergence_gradient": "refcalc.divergence",
     "materiality": "refcalc.resampling",
     "multi_head_attention": "refcalc.attention",
     "open_array": "refcalc.arrays",
@@ -170,6 +174,8 @@ _LOADED_ON_USE = {
     "scaled_dot_product_attention": "refcalc.attention",
     "seed_noise": "refcalc.resampling",
     "sequence_logprob": "refcalc.decode.scoring",
+    "z_loss": "refcalc.divergence",
+    "z_loss_gradient": "refcalc.divergence",
 }
 
 

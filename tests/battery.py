@@ -51,8 +51,14 @@ def sequences(tier: Any) -> Iterator[Argument]:
     for name in ("logsumexp", "softmax", "log_softmax", "entropy"):
         yield from one(name, "logits", "scores", [0, 1, 2], lambda f, v: f(v))
     yield from one("token_nll", "logits", "scores", [0, 1, 2], lambda f, v: f(v, 1))
-    yield from one("kl_divergence", "p_logits", "scores", [0, 1, 2], lambda f, v: f(v, [0.0, 1.0, 0.5]))
-    yield from one("kl_divergence", "q_logits", "scores", [0, 1, 2], lambda f, v: f([0.0, 1.0, 0.5], v))
+    for name in ("kl_divergence", "kl_divergence_gradient"):
+        yield from one(name, "p_logits", "scores", [0, 1, 2], lambda f, v: f(v, [0.0, 1.0, 0.5]))
+        yield from one(name, "q_logits", "scores", [0, 1, 2], lambda f, v: f([0.0, 1.0, 0.5], v))
+        yield from one(name, "p_logits[1]", "scores", [0, 1], lambda f, v: f([[0.0, 0.0], v], [[1.0, 2.0]] * 2))
+    for name in ("z_loss", "z_loss_gradient"):
+        yield from one(name, "logits", "scores", [0, 1, 2], lambda f, v: f(v))
+        yield from one(name, "logits[1]", "scores", [0, 1], lambda f, v: f([[0.0, 0.0], v], [1, 1]))
+        yield from one(name, "targets", "wholes", [0, 1], lambda f, v: f(ROWS[:2], v))
     yield from one("shift", "tokens", "wholes", [0, 1, 2], lambda f, v: f(ROWS, v))
     yield from one("shift_labels", "labels", "wholes", [0, 1, 2], lambda f, v: f(v))
     yield from one("mask_padding", "labels", "wholes", [0, 1], lambda f, v: f(v, [0, 1]))
@@ -111,6 +117,9 @@ def scalars(tier: Any) -> Iterator[Argument]:
         yield from one(name, "ignore_index", "wholes", lambda f, v: f(ROWS[:2], [0, 1], ignore_index=v))
         yield from one(name, "label_smoothing", "numbers", lambda f, v: f(ROWS[:2], [0, 1], label_smoothing=v))
         yield from one(name, "targets", "wholes", lambda f, v: f([0.0, 1.0], v))
+    for name in ("z_loss", "z_loss_gradient"):
+        yield from one(name, "coefficient", "numbers", lambda f, v: f([0.0, 1.0], coefficient=v))
+        yield from one(name, "ignore_index", "wholes", lambda f, v: f(ROWS[:2], [0, 1], ignore_index=v))
     yield from one("causal_lm_loss", "num_items", "wholes", lambda f, v: f(ROWS[:2], [0, 1], num_items=v))
     for name, labels in [("shift_labels", ([5],)), ("mask_padding", ([5], [1])), ("mask_document_starts", ([5], [0]))]:
         yield from one(name, "ignore_index", "wholes", lambda f, v, labels=labels: f(*labels, v))

@@ -10,7 +10,14 @@ import refcalc
 from tests.battery import ROWS, ArrayLike, Real, equal_sequences, no_elements, no_sequences, scalars, sequences
 
 # The functions of these modules go through it; classes, and what reads files or compares, have tests of their own.
-MODULES = ("refcalc.divergence", "refcalc.loss", "refcalc.softmax", "refcalc.targets", "refcalc.units")
+MODULES = (
+    "refcalc.divergence.kl",
+    "refcalc.divergence.normaliser",
+    "refcalc.loss",
+    "refcalc.softmax",
+    "refcalc.targets",
+    "refcalc.units",
+)
 
 
 class Battery(unittest.TestCase):

@@ -25,15 +25,17 @@ that limit.
 
 How it is done (each module says why it may be done so):
 
-    softmax, divergence, loss, units, unigram   the public functions
+    softmax, divergence, normaliser, loss, units, unigram   the public functions
     value         the unrounded value, and what is known about when it is rational
     _row          one row relative to its largest logit, enclosed as tightly as asked for
     _kernel       the sum of e**x over many classes: with libm's exp (checked once, trusted to 16 ulp), with tables,
                   with whole numbers
     _rounding     from an enclosure to a double: open ends, levels of work, the limit of bits
+    _enclosures   sums, differences and products of enclosures
     _integer      exp and log on whole numbers at any number of bits
     _independent  logarithms of whole numbers, written so that what is rational shows
     _scored       the coefficients of a cross-entropy
+    _divergence_slopes   the gradients of a divergence
     _read         numbers that are doubles, or refused
     _dyadic       sums of products of doubles without error
     _libm         whether this process's exp may be used
@@ -57,6 +59,7 @@ __all__ = [
     "cross_entropy_gradient",
     "entropy",
     "kl_divergence",
+    "kl_divergence_gradient",
     "limit_bits",
     "log10_to_nats",
     "log_softmax",
@@ -69,11 +72,14 @@ __all__ = [
     "token_nll",
     "uniform_nll",
     "word_perplexity",
+    "z_loss",
+    "z_loss_gradient",
 ]
 
 from refcalc.exact._rounding import LIMIT_BITS, limit_bits
-from refcalc.exact.divergence import kl_divergence
+from refcalc.exact.divergence import kl_divergence, kl_divergence_gradient
 from refcalc.exact.loss import batch_nll, causal_lm_loss, cross_entropy, cross_entropy_gradient
+from refcalc.exact.normaliser import z_loss, z_loss_gradient
 from refcalc.exact.softmax import entropy, log_softmax, logsumexp, softmax, token_nll
 from refcalc.exact.unigram import SmoothedUnigram
 from refcalc.exact.units import (

@@ -6,5 +6,11 @@ from tests import test_battery
 
 class ExactBattery(test_battery.Battery):
     tier = exact
-    modules = ("refcalc.exact.divergence", "refcalc.exact.loss", "refcalc.exact.softmax", "refcalc.exact.units")
+    modules = (
+        "refcalc.exact.divergence",
+        "refcalc.exact.loss",
+        "refcalc.exact.normaliser",
+        "refcalc.exact.softmax",
+        "refcalc.exact.units",
+    )
     takes_reals = False

@@ -1,4 +1,4 @@
-"""kl_divergence, correctly rounded: judged by decimal at 160 digits and more, which shares no step with it."""
+"""KL divergence and its gradient, correctly rounded: judged by decimal at 160 digits and more, by other steps."""
 
 import unittest
 from collections.abc import Callable
@@ -99,6 +99,113 @@ class Nearest(unittest.TestCase):
         self.assertEqual(exact.kl_divergence([0.0, 0.0], [1.7e308, -1.7e308]), 1.7e308)
         self.assertEqual(exact.kl_divergence([-1.7e308, 1.7e308], [1.7e308, -1.7e308]), inf)
         self.assertEqual(exact.kl_divergence([0.0, 0.0], [0.0, 1e-200]), 0.0)
+
+
+class Sums(unittest.TestCase):
+    def test_they_are_rounded_once(self) -> None:
+        for seed in range(4):
+            rows = [pair for pair in pairs(20)[4 * seed : 4 * seed + 4] if exact.kl_divergence(*pair) < inf]
+            rows = [(xs, ys) for xs, ys in rows if len(xs) == len(rows[0][0])]
+            p, q = [xs for xs, _ in rows], [ys for _, ys in rows]
+            for reduction, divisor in [("sum", 1), ("rowmean", len(rows)), ("mean", len(rows) * len(p[0]))]:
+                below = sum_of_kl(tuple(map(tuple, p)), tuple(map(tuple, q)), divisor)
+                with self.subTest(seed=seed, reduction=reduction):
+                    self.assertTrue(judge.is_nearest(exact.kl_divergence(p, q, reduction=reduction), below))
+
+    def test_of_uniform_rows_they_are_logarithms_of_whole_numbers(self) -> None:
+        two, four = [0.0, 0.0, -inf, -inf], [1.0] * 4
+        self.assertEqual(exact.kl_divergence([two] * 3, [four] * 3, reduction="sum"), exact.uniform_nll(8))
+        self.assertEqual(exact.kl_divergence([[two, two], [two]], [[four] * 2, [four]]), exact.uniform_nll(2))
+        got = exact.kl_divergence([[two] * 4] * 3, [[four] * 4] * 3, reduction="batchmean")
+        self.assertEqual(got, exact.uniform_nll(16))
+
+    def test_a_uniform_row_beside_others(self) -> None:
+        p, q = [[0.0, 0.0], [0.0, 1.0]], [[0.5, 1.0], [1.0, 0.0]]
+        below = sum_of_kl(tuple(map(tuple, p)), tuple(map(tuple, q)), 2)
+        self.assertTrue(judge.is_nearest(exact.kl_divergence(p, q), below))
+
+    def test_half_way_and_dust(self) -> None:
+        p, q = [[0.0, -1e5]] * 2, [[-1.0, 2.0**53]] * 2
+        self.assertEqual(exact.kl_divergence(p, q), 2.0**53)
+        self.assertEqual(exact.kl_divergence([*p, [0.0, 0.0]], [*q, [0.0, -inf]]), inf)
+
+
+@judge.remembered
+def sum_of_kl(p: list[list[float]], q: list[list[float]], divisor: int) -> Callable[[Decimal], bool]:
+    with localcontext(Context(prec=160, Emax=MAX_EMAX, Emin=MIN_EMIN)):
+        total = Decimal(0)
+        for xs, ys in zip(p, q, strict=True):
+            masses, others = ([Decimal(z).exp() for z in row] for row in (xs, ys))
+            size, other = sum(masses), sum(others)
+            total += sum(
+                a / size * ((a * other) / (b * size)).ln() for a, b in zip(masses, others, strict=True) if a
+            )
+        truth = total / divisor
+    return lambda h: h < truth
+
+
+@judge.remembered
+def slope(xs: list[float], ys: list[float], i: int, of: str, digits: int = 160) -> Callable[[Decimal], bool]:
+    with localcontext(Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN)):
+        p, q = ([Decimal(z).exp() for z in row] for row in (xs, ys))
+        p, q = ([a / sum(row) for a in row] for row in (p, q))
+        if of == "q_logits":
+            truth = q[i] - p[i]
+        else:
+            logs = [(a / b).ln() if a else Decimal(0) for a, b in zip(p, q, strict=True)]
+            truth = p[i] * (logs[i] - sum(a * d for a, d in zip(p, logs, strict=True)))
+    return lambda h: h < truth
+
+
+class Slopes(unittest.TestCase):
+    def test_each_result_lies_between_its_half_way_points(self) -> None:
+        strangers = [(xs, ys) for xs, ys in pairs(24) if exact.kl_divergence(xs, ys) > 0.0]
+        for n, (xs, ys) in enumerate(strangers):
+            for of in ("q_logits", "p_logits"):
+                if of == "p_logits" and exact.kl_divergence(xs, ys) == inf:
+                    continue
+                got = exact.kl_divergence_gradient(xs, ys, of=of)
+                i = n % len(xs)
+                with self.subTest(n=n, of=of, xs=xs, ys=ys):
+                    self.assertTrue(judge.is_nearest(got[i], slope(xs, ys, i, of)))
+
+    def test_nothing_is_exactly_nothing(self) -> None:
+        for xs, ys, of in [
+            ([0.0, 1.0, 5.0], [0.5, 1.5, 5.5], "q_logits"),
+            ([0.0, 1.0, 5.0], [0.5, 1.5, 5.5], "p_logits"),
+            ([0.0, -inf, 2.0], [-8.0, -inf, -6.0], "q_logits"),
+            ([3.0, 3.0], [0.1, 0.1], "q_logits"),
+            ([3.0, 3.0], [0.1, 0.1], "p_logits"),
+        ]:
+            got = exact.kl_divergence_gradient(xs, ys, of=of)
+            self.assertEqual([g.hex() for g in got], ["0x0.0p+0"] * len(xs))
+
+    def test_one_class_may_have_none(self) -> None:
+        got = exact.kl_divergence_gradient([0.0, 1.0, 2.0], [1.0, 3.0, 2.0])
+        self.assertEqual(got[0], 0.0)
+        self.assertEqual(got[1], -got[2])
+        # The means of g over the two classes at 0 and over the one at 1 are 0.
+        got = exact.kl_divergence_gradient([0.0, 0.0, 1.0, -inf], [0.5, -0.5, 1.0, 7.0], of="p_logits")
+        self.assertEqual((got[2], got[3]), (0.0, 0.0))
+        self.assertEqual(got[0], -got[1])
+        self.assertLess(got[0], 0.0)
+
+    def test_what_is_rational(self) -> None:
+        self.assertEqual(exact.kl_divergence_gradient([0.0] * 4, [0.0, 0.0, -inf, -inf]), [0.25, 0.25, -0.25, -0.25])
+        got = exact.kl_divergence_gradient([[0.0] * 3] * 2, [[1.0, 2.0, 6.0]] * 2, of="p_logits")
+        self.assertEqual(got, [[1.0 / 3.0, 1.0 / 6.0, -0.5]] * 2)
+
+    def test_dust_has_its_sign_and_its_digits(self) -> None:
+        got = exact.kl_divergence_gradient([0.0, -700.0], [0.0, -702.0])
+        self.assertTrue(judge.is_nearest(got[0], slope([0.0, -700.0], [0.0, -702.0], 0, "q_logits", 700)))
+        self.assertEqual(exact.kl_divergence_gradient([0.0, 0.0, -inf], [0.0, 0.0, -1e6]), [0.0, 0.0, 0.0])
+
+    def test_an_infinite_divergence_has_no_slope_by_p(self) -> None:
+        self.assertEqual(exact.kl_divergence_gradient([0.0, 0.0], [0.0, -inf]), [0.5, -0.5])
+        with self.assertRaises(ValueError) as caught:
+            exact.kl_divergence_gradient([0.0, 0.0], [0.0, -inf], of="p_logits")
+        message = "q_logits must give a finite divergence from p_logits, got inf"
+        self.assertEqual(str(caught.exception), f"kl_divergence_gradient: {message}")
 
 
 class Refusals(unittest.TestCase):

@@ -4,7 +4,7 @@ import unittest
 from unittest import mock
 
 from refcalc.exact import _rounding
-from tests.exact import test_divergence, test_loss, test_softmax, test_units, test_value
+from tests.exact import test_divergence, test_loss, test_normaliser, test_softmax, test_units, test_value
 
 LEVELS = (1, 2, 3, 4)
 
@@ -20,7 +20,7 @@ def forced(case: type[unittest.TestCase], level: int) -> type[unittest.TestCase]
     return type(f"{case.__name__}From{level}", (case,), {"setUp": set_up, "__module__": __name__})
 
 
-for module in (test_softmax, test_divergence, test_value, test_loss, test_units):
+for module in (test_softmax, test_divergence, test_normaliser, test_value, test_loss, test_units):
     for name, case in list(vars(module).items()):
         if isinstance(case, type) and issubclass(case, unittest.TestCase):
             for level in LEVELS:
