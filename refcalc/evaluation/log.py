@@ -26,6 +26,7 @@ from refcalc.evaluation.protocol import Protocol
 from refcalc.evaluation.receipt import Receipt, check_key, checked
 
 LONGEST_LINE = 2**20
+BLOCK = 2**16
 UNFINISHED = "the evaluation was not finished, and goes on when it is run again"
 
 
@@ -36,7 +37,7 @@ class Receipts:
     unfinished: whether the file may end where a run was killed.
     protocol: that of the file's first line; None for receipts without one, as other programs may write them.
 
-    Raises ValueError, with path and line, for what is no receipt, a line whose check is not right, one longer than 2**20
+    Raises ValueError, with path and line, for what is no receipt, a line whose check is not right, one above 2**20
     bytes, and a file that is not complete; TypeError for a value of another kind.  That no id is there twice is for the
     reader to see.
     """
@@ -47,6 +48,7 @@ class Receipts:
         self.whole = 0  # the bytes of the lines that are whole
         self.n_documents: int | None = None  # as the last line has it
         self.protocol: Protocol | None = None
+        self._source = source
         self._file: Any = _opened(source) if isinstance(source, str) else source
         self._first = self._file.readline(LONGEST_LINE + 1)
         if not self._first.strip():
@@ -73,6 +75,11 @@ class Receipts:
         rest = iter(partial(self._file.readline, LONGEST_LINE + 1), b"")
         return enumerate(chain([self._first], rest), 1) if self._first else enumerate(rest, 2)
 
+    def blocks(self) -> Iterator[bytes]:
+        """Return the same lines, many at once; the last of a block may be the beginning of one that is too long."""
+        for block in iter(partial(self._file.read, BLOCK), b""):
+            yield block + self._file.readline(LONGEST_LINE + 1)
+
     def receipt(self, number: int, line: bytes) -> Receipt | None:
         """Return what a line says; None for the line that counts the receipts."""
         record = self._record(number, line)
@@ -89,7 +96,8 @@ class Receipts:
 
     def finish(self, found: int) -> None:
         """Close the file, and refuse it if it is not complete; found: the receipts that were in it."""
-        self._file.close()
+        if isinstance(self._source, str):
+            self._file.close()
         if self.protocol is None or (self.unfinished and self.n_documents is None):
             return
         if self.n_documents is None:
@@ -98,6 +106,12 @@ class Receipts:
         if self.n_documents != found:
             rule = f"hold the {self.n_documents} receipts that its last line counts"
             raise ValueError(f"{self.path}: the file must {rule}, got {found}")
+
+    def again(self) -> "Receipts":
+        """Return the same receipts, to be read from the beginning."""
+        if not isinstance(self._source, str):
+            self._source.seek(0)
+        return Receipts(self._source)
 
     def refuse(self, number: int, rule: str, value: object) -> NoReturn:
         """Refuse a line."""

@@ -1,0 +1,278 @@
+"""What an evaluation found, from its receipts alone: every figure with its numerator and denominator.
+
+    S  the nll sum, in nats      N  the scored targets      B  the bytes of their text
+"""
+
+__all__ = ["Lengths", "Report", "Verdict"]
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import isinf
+from typing import Any, NamedTuple, cast
+
+from refcalc import _check
+from refcalc._refusal import NoComparison, shown
+from refcalc.evaluation import rendering
+from refcalc.evaluation._sums import minus, times
+from refcalc.evaluation.criteria import Criterion
+from refcalc.evaluation.figures import Check, Figure, checks, figures
+from refcalc.evaluation.log import Receipts
+from refcalc.evaluation.protocol import Protocol
+from refcalc.evaluation.totals import Totals
+from refcalc.exact_sum import ExactSum
+from refcalc.tally import Tally
+from refcalc.units import uniform_nll
+
+CANONICAL = (
+    "only the canonical encoding of each text was scored: other sequences of tokens that spell the same text have "
+    "probability too, so the figures are those of the encoded text, not of the text"
+)
+OF_ANOTHER_MODEL = ("checkpoint", "dtype", "log_base", "looks", "criteria")
+OF_ANOTHER_SPLIT = ("corpus", "split", "looks", "criteria")
+
+
+class Lengths(NamedTuple):
+    """How many targets the documents have: of so many, at least a quarter, a half ... have no more than this."""
+
+    least: int
+    quarter: int
+    median: int
+    three_quarters: int
+    most: int
+
+
+class Verdict(NamedTuple):
+    """What became of a criterion; holds is None where its reference is not known."""
+
+    criterion: Criterion
+    value: float | None
+    reference: float | None
+    holds: bool | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What an evaluation found: the totals are those of all receipts, whatever their order.
+
+    total, eos, unknown: the Tally of all targets; of those that are the end of the text, and of those that the
+        vocabulary does not have, or None where these were not counted.
+    macro_mean_nll: the mean of the documents' own means.  It weighs each document the same, and is not the mean_nll.
+    worst: (mean nll, document, its targets), the highest first.
+    baselines: by name; "uniform" gives each of the V tokens the same probability.  splits: the same of other splits.
+
+    >>> from refcalc.evaluation.log import ReceiptLog
+    >>> from refcalc.evaluation.receipt import Receipt
+    >>> digests = {"tokenizer": "t", "corpus": "c", "checkpoint": "k"}
+    >>> log = ReceiptLog(None, Protocol(vocab_size=290, split="test", window=24, units=("bytes",), **digests))
+    >>> log.write(Receipt("a", ExactSum([6.0]), 2, n_bytes=3))
+    >>> log.write(Receipt("b", ExactSum([9.0]), 4, n_bytes=7))
+    >>> log.end()
+    >>> report = Report.of(log.receipts())
+    >>> report.total.mean_nll, report.total.bits_per_byte, report.macro_mean_nll
+    (2.5, 2.1640425613334453, 2.625)
+    >>> report.figures["bits_per_byte"]
+    Figure(value=2.1640425613334453, numerator=21.64042561333445, unit='bits', denominator=10, counted='n_bytes')
+    >>> report.baselines["uniform"].mean_nll == uniform_nll(290)
+    True
+    """
+
+    source: str
+    protocol: Protocol
+    total: Tally
+    eos: Tally | None
+    unknown: Tally | None
+    n_windows: int | None
+    lengths: Lengths
+    macro_mean_nll: float
+    worst: tuple[tuple[float, str | int, int], ...]
+    baselines: dict[str, Tally]
+    splits: dict[str, Tally]
+    warnings: tuple[str, ...]
+
+    @classmethod
+    def read(cls, path: str, **options: Any) -> "Report":
+        """Return the report of a file of receipts; the options are those of `of`."""
+        return cls.of(Receipts(path), **options)
+
+    @classmethod
+    def of(
+        cls,
+        receipts: Receipts,
+        *,
+        baselines: Mapping[str, Receipts] | None = None,
+        splits: Mapping[str, Receipts] | None = None,
+        worst: int = 5,
+    ) -> "Report":
+        """Return the report of receipts, read once and not kept.
+
+        baselines: receipts of other models, under the same protocol and of the same documents.
+        splits: receipts of the same model on other splits, which the criteria may speak of.
+        worst: how many documents to name.
+
+        Raises ValueError for receipts that Receipts refuses, without a protocol or a scored target, or with two of one
+        document; NoComparison, which is one, for a baseline or split under another protocol, naming what differs.
+        """
+        worst = _check.count("Report.of", "worst", worst)
+        protocol = _protocol(receipts)
+        totals = Totals(receipts, worst)
+        total = _tally(totals)
+        others = {"uniform": _uniform(protocol, total)}
+        for name, each in (baselines or {}).items():
+            _check_name("baselines", name, others)
+            _check_fields(receipts, each, OF_ANOTHER_MODEL)
+            theirs = Totals(each)
+            others[name] = _tally(theirs)
+            _check_documents(totals, total, theirs, others[name])
+        elsewhere: dict[str, Tally] = {}
+        for name, each in (splits or {}).items():
+            _check_name("splits", name, {**others, **elsewhere})
+            _check_fields(receipts, each, OF_ANOTHER_SPLIT)
+            elsewhere[name] = _tally(Totals(each))
+        return cls(
+            source=receipts.path,
+            protocol=protocol,
+            total=total,
+            eos=_part(totals, "eos"),
+            unknown=_part(totals, "unk"),
+            n_windows=totals.counts["n_windows"],
+            lengths=_lengths(totals.lengths),
+            macro_mean_nll=totals.sum_of_means / (totals.n_documents - totals.lengths[0]),
+            worst=tuple(totals.worst),
+            baselines=others,
+            splits=elsewhere,
+            warnings=tuple(_warnings(protocol, totals, total)),
+        )
+
+    @property
+    def known(self) -> Tally | None:
+        """The targets that the vocabulary has: beside the total, never instead of it."""
+        if self.unknown is None or isinf(float(self.unknown.nll_sum)):
+            return None
+        nll_sum = minus(cast(ExactSum, self.total.nll_sum), cast(ExactSum, self.unknown.nll_sum))
+        return Tally(nll_sum, self.total.n_targets - self.unknown.n_targets, n_documents=0)
+
+    @property
+    def figures(self) -> dict[str, Figure]:
+        """Every metric that was counted, by its name in Tally."""
+        return figures(self.total)
+
+    @property
+    def checks(self) -> list[Check]:
+        """The figures multiplied back to what they were made from."""
+        return checks(self.figures)
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """What became of each criterion of the protocol."""
+        return tuple(self._verdict(criterion) for criterion in self.protocol.criteria)
+
+    @property
+    def holds(self) -> bool:
+        """Whether all criteria hold; one that cannot be judged does not."""
+        return all(verdict.holds for verdict in self.verdicts)
+
+    def _verdict(self, criterion: Criterion) -> Verdict:
+        value, name = _value(self.total, criterion.metric), criterion.reference
+        named = {**self.splits, **self.baselines}
+        other = _value(named.get(name), criterion.metric) if isinstance(name, str) else name
+        if value is None or other is None:
+            return Verdict(criterion, value, other, None)
+        return Verdict(criterion, value, other, criterion.holds(value, other))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON can hold it: numbers that are not finite are text, and the sum loses no bit."""
+        return rendering.as_dict(self)
+
+    def __str__(self) -> str:
+        return rendering.as_text(self)
+
+
+# --- private ---------------------------------------------------------------------------------------------------------
+
+
+def _protocol(receipts: Receipts) -> Protocol:
+    if receipts.protocol is None:
+        raise ValueError(f"{receipts.path}: line 1 must hold the protocol, as ReceiptLog writes it, got a receipt")
+    return receipts.protocol
+
+
+def _tally(totals: Totals) -> Tally:
+    counts = {name: totals.counts[name] for name in ("n_bytes", "n_chars", "n_words")}
+    n_targets = totals.counts["n_targets"]
+    if not n_targets:
+        raise ValueError(f"{totals.path}: the receipts must have a scored target (nothing to average), got none")
+    return Tally(totals.sums["nll_sum"], n_targets, n_documents=totals.n_documents, **counts)
+
+
+def _part(totals: Totals, name: str) -> Tally | None:
+    n = totals.counts[f"n_{name}"]
+    return None if n is None else Tally(totals.sums[f"{name}_nll"], n, n_documents=0)
+
+
+def _uniform(protocol: Protocol, total: Tally) -> Tally:
+    """Return the tally of a model that gives each of the V tokens the same probability."""
+    counts = {name: getattr(total, name) for name in ("n_bytes", "n_chars", "n_words", "n_documents")}
+    nll, n = uniform_nll(protocol.vocab_size), total.n_targets
+    return Tally(times(nll, n), n, **counts)
+
+
+def _lengths(counted: Counter[int]) -> Lengths:
+    n, below = counted.total(), 0
+    found: list[int] = []
+    shares = [1, -(-n // 4), -(-n // 2), -(-3 * n // 4), n]
+    for length in sorted(counted):
+        below += counted[length]
+        while len(found) < len(shares) and below >= shares[len(found)]:
+            found.append(length)
+    return Lengths(*found)
+
+
+def _value(tally: Tally | None, metric: str) -> float | None:
+    return None if tally is None or metric not in figures(tally) else figures(tally)[metric].value
+
+
+def _check_name(argument: str, name: str, taken: Mapping[str, Tally]) -> None:
+    if name in taken:
+        _check.refuse("Report.of", argument, f"have other names than {', '.join(map(repr, taken))}", name)
+
+
+def _check_fields(ours: Receipts, theirs: Receipts, free: tuple[str, ...]) -> None:
+    """Refuse receipts under a protocol that differs in more than the free fields."""
+    differing = _protocol(ours).differences(_protocol(theirs))
+    held = [f"{name} {shown(value)}" for name, (value, _) in differing.items() if name not in free]
+    got = [f"{name} {shown(value)}" for name, (_, value) in differing.items() if name not in free]
+    if held:
+        rule = f"be under the protocol of {ours.path}, with {', '.join(held)}"
+        raise NoComparison(f"{theirs.path}: the receipts must {rule}, got {', '.join(got)}")
+
+
+def _check_documents(ours: Totals, our_tally: Tally, theirs: Totals, their_tally: Tally) -> None:
+    """Refuse receipts that do not cover the same documents, targets and text."""
+    for name in ("n_documents", "n_targets", "n_bytes", "n_chars", "n_words"):
+        if getattr(our_tally, name) != getattr(their_tally, name):
+            rule = f"have {name} {getattr(our_tally, name)} as {ours.path} has"
+            raise NoComparison(f"{theirs.path}: the receipts must {rule}, got {getattr(their_tally, name)}")
+    if ours.ids != theirs.ids:
+        raise NoComparison(f"{theirs.path}: the receipts must be of the documents of {ours.path}, got other ids")
+
+
+def _warnings(protocol: Protocol, totals: Totals, total: Tally) -> Iterator[str]:
+    """Yield what a reader should know before believing the figures."""
+    if protocol.looks:
+        times_ = "once" if protocol.looks == 1 else f"{protocol.looks} times"
+        yield (
+            f"this split ({protocol.split}) was looked at {times_} before this run: used to choose, a test set has "
+            "become a validation set"
+        )
+    if total.mean_nll > uniform_nll(protocol.vocab_size):
+        yield "the mean nll is above ln V, that of a model that knows nothing: are the labels shifted?"
+    if totals.below_zero:
+        yield f"{totals.below_zero} nll sums were below 0 by rounding, and count as 0"
+    if totals.lengths[0]:
+        yield f"{totals.lengths[0]} documents have no scored target"
+    n_eos = totals.counts["n_eos"]
+    if protocol.eos_scored and n_eos != totals.n_documents:
+        yield f"the end of the text was scored {n_eos} times in {totals.n_documents} documents"
+    if protocol.bos == "none" and protocol.text == "whole":
+        yield "without a BOS a document's first token is no target, but its text is in the counts"

@@ -1,0 +1,195 @@
+"""The totals of a file of receipts, in one pass and in memory that grows by 8 bytes a document: a hash of its id.
+
+A line that is written as ReceiptLog writes it is read by a regular expression, which is as strict as JSON and faster;
+whatever does not match is read again by Receipts, which also says what is wrong.
+"""
+
+__all__ = ["Totals"]
+
+import json
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from io import BytesIO
+from itertools import repeat, starmap
+from math import ldexp
+from typing import Any
+
+from refcalc.evaluation._sums import of_powers
+from refcalc.evaluation.log import Receipts
+from refcalc.evaluation.protocol import Protocol
+from refcalc.evaluation.receipt import CHECK_DIGITS, COUNTS, KEYS, PARTS, REQUIRED, Receipt, check_of, not_negative
+from refcalc.exact_sum import ExactSum
+
+BUCKETS = 256
+CHECK_LENGTH = len(b',"check":""}\n') + CHECK_DIGITS
+SUMS = ("nll_sum", *PARTS.values())
+NUMBERS = ("n_targets", *COUNTS, "n_windows", *PARTS)
+NO_MEAN = -1.0
+
+
+class Totals:
+    """What all receipts of a file add up to.
+
+    counts: by the field of a receipt; None where the receipts do not have it.
+    sums: of nll_sum, eos_nll and unk_nll, exactly; a receipt's sum that rounding brought below 0 counts as 0.
+    sum_of_means: of the documents' own means, for an average in which each document has the same weight.
+    lengths: how many documents have so many targets.
+    worst: (mean nll, document, n_targets), the highest mean first.
+    below_zero: how many receipts have a sum below 0.
+    ids: a number that is the same for the same ids in any order, within this process.
+
+    Raises ValueError for a document with two receipts, and whatever Receipts refuses.
+    """
+
+    def __init__(self, receipts: Receipts, worst: int = 5) -> None:
+        self.path = receipts.path
+        self.n_documents = 0
+        self.below_zero = 0
+        self.lengths: Counter[int] = Counter()
+        self.sums = {name: ExactSum() for name in SUMS}
+        self.sum_of_means = ExactSum()
+        self._counts = dict.fromkeys(NUMBERS, 0)
+        self._known: Counter[str] = Counter()  # how many receipts have the field
+        self._powers: dict[str, Counter[int]] = {name: Counter() for name in SUMS}
+        self._most_worst = worst
+        self._worst: list[tuple[float, bytes, int]] = []
+        self._hashes = [array("q") for _ in range(BUCKETS)]
+        self._read(receipts)
+        receipts.finish(self.n_documents)
+        self._refuse_twice(receipts)
+        for name, powers in self._powers.items():
+            self.sums[name] += of_powers(powers)
+        for name in NUMBERS:
+            if self._known[name] not in (0, self.n_documents):
+                rule = f"have {name} in all of its {self.n_documents} receipts or in none"
+                raise ValueError(f"{self.path}: the file must {rule}, got it in {self._known[name]}")
+
+    @property
+    def counts(self) -> dict[str, int | None]:
+        return {name: count if self._known[name] else None for name, count in self._counts.items()}
+
+    @property
+    def worst(self) -> list[tuple[float, str | int, int]]:
+        return [(mean, json.loads(document), n) for mean, document, n in self._worst]
+
+    @property
+    def ids(self) -> int:
+        return sum(map(sum, self._hashes))
+
+    def _read(self, receipts: Receipts) -> None:
+        if receipts.protocol is None:
+            for _, receipt in receipts:
+                self._add(receipt)
+            return
+        key, written, number = receipts.key, _written(receipts.protocol), 2
+        for block in receipts.blocks():
+            rows = written.findall(block)
+            if not _are_all(rows, block, key):
+                rows = []
+                for at, line in enumerate(BytesIO(block), number):
+                    row = written.findall(line)
+                    if _are_all(row, line, key):
+                        rows += row
+                    else:
+                        self._add(receipts.receipt(at, line))
+            if rows:
+                self._add_rows(dict(zip(written.groupindex, zip(*rows, strict=True), strict=True)))
+            number += block.count(b"\n")
+
+    def _add_rows(self, texts: dict[str, tuple[bytes, ...]]) -> None:
+        """Add many receipts by the columns of what was matched.
+
+        A sum is a whole number times a power of two; those with the same power are added as whole numbers.
+        """
+        targets = [*map(int, texts["n_targets"])]
+        for name in NUMBERS:
+            if name in texts:
+                self._known[name] += len(targets)
+                self._counts[name] += sum(map(int, texts[name]))
+        for name in reversed(SUMS):  # the values of nll_sum last
+            if name in texts:
+                values = [*zip(map(int, texts[name], repeat(16)), map(int, texts[f"{name}_power"]), strict=True)]
+                total = self._powers[name]
+                for whole, power in values:
+                    total[power] += whole
+        self._add_documents(texts["document"], targets, starmap(ldexp, values))
+
+    def _add(self, receipt: Receipt | None) -> None:
+        """Add one receipt; None is the line that counts them."""
+        if receipt is None:
+            return
+        for name in NUMBERS:
+            value = getattr(receipt, name)
+            if value is not None:
+                self._known[name] += 1
+                self._counts[name] += value
+        for name in SUMS:
+            self.sums[name] += not_negative(getattr(receipt, name) or ExactSum())
+        self.below_zero += float(receipt.nll_sum) < 0.0
+        self._add_documents([_text(receipt.document)], [receipt.n_targets], [float(not_negative(receipt.nll_sum))])
+
+    def _add_documents(self, documents: Sequence[bytes], targets: list[int], nlls: Iterable[float]) -> None:
+        """Add what is known of each document by itself: its id, its length, its mean."""
+        for hashed in map(hash, documents):
+            self._hashes[hashed % BUCKETS].append(hashed)
+        self.lengths.update(targets)
+        self.n_documents += len(targets)
+        means = [nll / n if n else NO_MEAN for nll, n in zip(nlls, targets, strict=True)]
+        self.sum_of_means += ExactSum(mean for mean in means if mean != NO_MEAN)
+        bar = self._worst[-1][0] if len(self._worst) >= max(1, self._most_worst) else 0.0
+        better = [each for each in zip(means, documents, targets, strict=True) if each[0] >= bar]
+        self._worst = sorted([*self._worst, *better], reverse=True)[: self._most_worst]
+
+    def _refuse_twice(self, receipts: Receipts) -> None:
+        """Refuse a document with two receipts: where two hashes are equal, the file is read again."""
+        twice: set[int] = set()
+        for bucket in self._hashes:
+            if len(set(bucket)) < len(bucket):
+                twice |= {hashed for hashed, n in Counter(bucket).items() if n > 1}
+        first: dict[str | int, int] = {}
+        for number, receipt in receipts.again() if twice else ():
+            if hash(_text(receipt.document)) in twice:
+                if receipt.document in first:
+                    rule = f"name a document that no line before it names (line {first[receipt.document]} does)"
+                    receipts.refuse(number, rule, receipt.document)
+                first[receipt.document] = number
+
+
+# --- private ---------------------------------------------------------------------------------------------------------
+
+
+def _text(document: str | int) -> bytes:
+    """Return an id as it stands in a line."""
+    return json.dumps(document, ensure_ascii=False).encode()
+
+
+def _are_all(rows: list[tuple[bytes, ...]], block: bytes, key: Any) -> bool:
+    """Return whether the rows that were found are all that a block of lines holds, and their checks are right."""
+    if sum(len(row[0]) + CHECK_LENGTH for row in rows) < len(block):
+        return False
+    return "".join(check_of(row[0], key) for row in rows) == b"".join(row[-1] for row in rows).decode()
+
+
+def _written(protocol: Protocol) -> re.Pattern[bytes]:
+    """Return what finds the lines that ReceiptLog writes under a protocol, but for ids and numbers that are unusual.
+
+    Left to Receipts are ids and groups with escapes, sums that are negative, infinite or of more than 160 bits, and
+    counts of more than 15 digits.
+    """
+    counted = {*REQUIRED, "n_documents", "group", "n_windows", *("n_" + unit for unit in protocol.units)}
+    for part, token in (("eos", protocol.eos_id), ("unk", protocol.unk_id)):
+        counted |= set() if token is None else {f"n_{part}", f"{part}_nll"}
+    text = r'"[^"\\\x00-\x1f]*"|0|-?[1-9]\d{0,15}'
+    patterns = {"document": f"(?P<document>{text})", "n_documents": "1", "group": f"(?:{text})"}
+    for name in NUMBERS:
+        patterns[name] = rf"(?P<{name}>\d{{1,15}})"
+    for name in SUMS:
+        patterns[name] = rf'"0x(?P<{name}>[0-9a-f]{{1,40}})p(?P<{name}_power>-\d{{1,4}}|\+\d{{1,2}})"'
+    fields = []
+    for key in KEYS:
+        field = f'"{key}":{patterns[key] if key in counted else "null"},'
+        fields.append(f"(?:{field})?" if key == "group" else field)
+    body = "".join(fields).removesuffix(",")
+    return re.compile(rf'(?P<body>{{{body}),"check":"(?P<check>[0-9a-f]{{{CHECK_DIGITS}}})"}}\n'.encode())
