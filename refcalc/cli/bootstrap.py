@@ -10,13 +10,26 @@ from typing import Any
 
 from refcalc import _check, _json, units
 from refcalc._refusal import NoComparison
-from refcalc.cli import receipts
 
 Documents = dict[str | int, tuple[float, int]]
 
 PER = {"target": "n_targets", "byte": "n_bytes", "char": "n_chars", "word": "n_words"}
 NAMES = {"target": "target", "byte": "byte", "char": "character", "word": "word"}
 UNITS: dict[str, Callable[[float], float]] = {"nats": float, "bits": units.nats_to_bits, "perplexity": units.perplexity}
+
+RECEIPTS = """The receipts are JSON lines, one document each, as `refcalc.evaluate` writes them or with less:
+
+    document       the id of the document, text or a whole number, each once
+    nll_sum        its nll sum in nats: a number, or text as a Tally writes it
+    n_targets      its scored targets
+    n_bytes, n_chars, n_words
+                   what these targets cover, where it was counted
+    n_documents    1, as a Tally writes it
+    group          the group it belongs to (an author, a template), text or a whole number
+    comment        anything
+
+A line may be a Tally's to_dict() with a document id.  Documents without a target are left out, and counted.
+"""
 
 METHODS = """The methods, how to draw as many documents as there are, with replacement:
 
@@ -36,7 +49,7 @@ def add_to(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "bootstrap",
         help="how far a loss would move with other documents, and whether two systems differ on the same ones",
-        description=f"{receipts.__doc__}\n{METHODS}",
+        description=f"{RECEIPTS}\n{METHODS}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("receipts", help="a loss for each document, in JSON lines")
@@ -105,26 +118,33 @@ def _fields(result: Any) -> dict[str, Any]:
 
 def _read(path: str, options: argparse.Namespace) -> tuple[Documents, list[Any] | None, int]:
     """Return (nll sum, count) of each document, the groups if they are asked for, and how many scored nothing."""
-    given = receipts.read_receipts(path)
+    from refcalc.evaluation.log import Receipts  # noqa: PLC0415 (it loads hashlib and more)
+
     count = PER[options.per]
     documents: Documents = {}
     groups = []
-    for number, (key, (tally, group)) in enumerate(given.items(), 1):
+    seen: set[str | int] = set()
+    receipts = Receipts(path)
+    for number, receipt in receipts:
+        if receipt.document in seen:
+            receipts.refuse(number, "name a document that no line before it names", receipt.document)
+        seen.add(receipt.document)
+        tally = receipt.tally
         n = getattr(tally, count)
-        at = f"line {number}: document {key!r}"
+        at = f"line {number}: document {receipt.document!r}"
         if n is None:
             raise ValueError(
                 f"{path}: {at} must have {count}, its {NAMES[options.per]}s, for --per {options.per}, got none"
             )
-        if options.groups and group is None:
+        if options.groups and receipt.group is None:
             raise ValueError(f"{path}: {at} must have a group for --groups, got none")
         if not tally.n_targets:
             continue
         if not n:
             _check.refuse(path, at, f"have {count} of at least 1 where targets are scored", n)
-        documents[key] = float(tally.nll_sum), n
-        groups.append(group)
-    return documents, groups if options.groups else None, len(given) - len(documents)
+        documents[receipt.document] = float(tally.nll_sum), n
+        groups.append(receipt.group)
+    return documents, groups if options.groups else None, len(seen) - len(documents)
 
 
 def _same_documents(options: argparse.Namespace, ours: Documents, theirs: Documents) -> None:

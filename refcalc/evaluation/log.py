@@ -15,9 +15,9 @@ __all__ = ["ReceiptLog", "Receipts"]
 import json
 import os
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from io import BytesIO
-from itertools import chain
 from typing import Any, BinaryIO, NoReturn
 
 from refcalc import _check, _json
@@ -31,7 +31,7 @@ UNFINISHED = "the evaluation was not finished, and goes on when it is run again"
 
 
 class Receipts:
-    """The receipts of a file, read as a stream, once: pairs of a line's number and what it says.
+    """The receipts of a file, read as a stream: pairs of a line's number and what it says.
 
     source: the path of a file, or one that is open for reading bytes.
     unfinished: whether the file may end where a run was killed.
@@ -48,37 +48,36 @@ class Receipts:
         self.whole = 0  # the bytes of the lines that are whole
         self.n_documents: int | None = None  # as the last line has it
         self.protocol: Protocol | None = None
-        self._source = source
-        self._file: Any = _opened(source) if isinstance(source, str) else source
-        self._first = self._file.readline(LONGEST_LINE + 1)
-        if not self._first.strip():
-            raise ValueError(f"{self.path}: the file must hold receipts, got none")
-        if self._first.startswith(b'{"protocol"'):
-            self.protocol = self._header(self._first)
-            self.whole, self._first = len(self._first), b""
+        self._source = _repeatable(source) if isinstance(source, str) else source
+        with self._opened() as file:
+            first = file.readline(LONGEST_LINE + 1)
+        if not first.strip():
+            raise ValueError(f"{self.path}: the file must hold at least one receipt, got 0")
+        if first.startswith(b'{"protocol"'):
+            self.protocol = self._header(first)
         self.key = None if self.protocol is None else check_key(self.protocol)
 
     def __iter__(self) -> Iterator[tuple[int, Receipt]]:
         found = 0
-        for number, line in self.lines():
-            if self.unfinished and not line.endswith(b"\n") and len(line) <= LONGEST_LINE:
-                break
-            receipt = self.receipt(number, line)
-            self.whole += len(line)
-            if receipt is not None:
-                found += 1
-                yield number, receipt
+        self.whole, self.n_documents = 0, None
+        with self._opened() as file:
+            for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE + 1), b""), 1):
+                if self.unfinished and not line.endswith(b"\n") and len(line) <= LONGEST_LINE:
+                    break
+                receipt = None if number == 1 and self.protocol else self.receipt(number, line)
+                self.whole += len(line)
+                if receipt is not None:
+                    found += 1
+                    yield number, receipt
         self.finish(found)
 
-    def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Return the numbers and the bytes of all lines but the protocol's."""
-        rest = iter(partial(self._file.readline, LONGEST_LINE + 1), b"")
-        return enumerate(chain([self._first], rest), 1) if self._first else enumerate(rest, 2)
-
     def blocks(self) -> Iterator[bytes]:
-        """Return the same lines, many at once; the last of a block may be the beginning of one that is too long."""
-        for block in iter(partial(self._file.read, BLOCK), b""):
-            yield block + self._file.readline(LONGEST_LINE + 1)
+        """Return the lines from the second on, many at once; the last may be the beginning of one that is too long."""
+        self.n_documents = None
+        with self._opened() as file:
+            file.readline(LONGEST_LINE + 1)
+            for block in iter(partial(file.read, BLOCK), b""):
+                yield block if block.endswith(b"\n") else block + file.readline(LONGEST_LINE + 1)
 
     def receipt(self, number: int, line: bytes) -> Receipt | None:
         """Return what a line says; None for the line that counts the receipts."""
@@ -89,15 +88,13 @@ class Receipts:
         try:
             receipt = Receipt.from_dict(record, self.protocol)
         except (TypeError, ValueError) as refusal:
-            raise type(refusal)(f"{self.path}: line {number}: {refusal}") from None
+            raise type(refusal)(f"{self.path}: line {number}: {str(refusal).removeprefix('Receipt: ')}") from None
         if self.key is not None:
             self._same_check(number, record, checked(receipt.to_dict(), self.key))
         return receipt
 
     def finish(self, found: int) -> None:
-        """Close the file, and refuse it if it is not complete; found: the receipts that were in it."""
-        if isinstance(self._source, str):
-            self._file.close()
+        """Refuse a file that is not complete; found: the receipts that were in it."""
         if self.protocol is None or (self.unfinished and self.n_documents is None):
             return
         if self.n_documents is None:
@@ -107,15 +104,16 @@ class Receipts:
             rule = f"hold the {self.n_documents} receipts that its last line counts"
             raise ValueError(f"{self.path}: the file must {rule}, got {found}")
 
-    def again(self) -> "Receipts":
-        """Return the same receipts, to be read from the beginning."""
-        if not isinstance(self._source, str):
-            self._source.seek(0)
-        return Receipts(self._source)
-
     def refuse(self, number: int, rule: str, value: object) -> NoReturn:
         """Refuse a line."""
         raise ValueError(f"{self.path}: line {number} must {rule}, got {shown(value)}")
+
+    def _opened(self) -> AbstractContextManager[BinaryIO]:
+        """Return the file, to be read from its beginning."""
+        if isinstance(self._source, str):
+            return _open(self._source)
+        self._source.seek(0)
+        return nullcontext(self._source)
 
     def _record(self, number: int, line: bytes) -> dict[str, Any]:
         """Return the JSON object of a line."""
@@ -259,7 +257,15 @@ class ReceiptLog:
 # --- private ---------------------------------------------------------------------------------------------------------
 
 
-def _opened(path: str) -> BinaryIO:
+def _repeatable(path: str) -> str | BinaryIO:
+    """Return the path of a file, or what a pipe holds: that can be read only once."""
+    if os.path.isfile(path):
+        return path
+    with _open(path) as file:
+        return BytesIO(file.read())
+
+
+def _open(path: str) -> BinaryIO:
     try:
         return open(path, "rb")
     except OSError as error:

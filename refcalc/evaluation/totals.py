@@ -149,7 +149,7 @@ class Totals:
             if len(set(bucket)) < len(bucket):
                 twice |= {hashed for hashed, n in Counter(bucket).items() if n > 1}
         first: dict[str | int, int] = {}
-        for number, receipt in receipts.again() if twice else ():
+        for number, receipt in receipts if twice else ():
             if hash(_text(receipt.document)) in twice:
                 if receipt.document in first:
                     rule = f"name a document that no line before it names (line {first[receipt.document]} does)"

@@ -12,6 +12,7 @@ from unittest import mock
 
 from refcalc import Tally, bootstrap, paired_bootstrap
 from refcalc.cli import main
+from refcalc.evaluation.receipt import KEYS
 from refcalc.resampling.documents import MOST_ENUMERATED
 
 THREE = [("a", 2.0, 2), ("b", 18.0, 9), ("c", 8.0, 4)]
@@ -130,7 +131,7 @@ class Refusals(CommandCase):
 
     def test_torn_and_foreign_lines_are_named(self) -> None:
         good = line(*THREE[0])
-        keys = "document, nll_sum, n_targets, n_bytes, n_chars, n_words, n_documents, group, comment"
+        keys = ", ".join((*KEYS, "comment"))
         for text, message in [
             (good + '\n{"document": "b", "nll_s', "Unterminated string starting at at column 19"),
             (good + "\n\n" + good, "Expecting value at column 1"),
@@ -143,22 +144,27 @@ class Refusals(CommandCase):
         self.assert_refused(
             f"{good}\n{good}", "PATH: line 2 must name a document that no line before it names, got 'a'"
         )
-        self.assert_refused(line("b", 1, 1, loss=2), f"PATH: line 1 must have no keys but {keys}, got 'loss'")
+        self.assert_refused(line("b", 1, 1, loss=2), f"PATH: line 1: record must have no keys but {keys}, got 'loss'")
         self.assert_refused(
-            '{"document": 1, "nll_sum": 2}', "PATH: line 1 must have the key n_targets, got ['document', 'nll_sum']"
+            '{"document": 1, "nll_sum": 2}',
+            "PATH: line 1: record must have the key n_targets, got ['document', 'nll_sum']",
         )
         self.assert_refused(line(1.5, 1, 1), "PATH: line 1: document must be text or a whole number, got 1.5")
         self.assert_refused(
             line("b", -1, 1),
-            "PATH: line 1: Tally: nll_sum must not be negative (an nll is minus a log-probability), got -1.0",
+            "PATH: line 1: nll_sum must not be negative (an nll is minus a log-probability), got -1.0",
         )
         self.assert_refused(
-            line("b", "1.5", 1), "PATH: line 1: ExactSum.from_hex: text must be what to_hex writes, got '1.5'"
+            line("b", "1.5", 1),
+            "PATH: line 1: nll_sum must be a number, \"inf\" or an exact sum in hexadecimal, got '1.5'",
         )
-        self.assert_refused(line("b", 1, 1, n_documents=2), "PATH: line 1 must be one document (n_documents 1), got 2")
+        self.assert_refused(
+            line("b", 1, 1, n_documents=2),
+            "PATH: line 1: n_documents must be 1, for a receipt is of one document, got 2",
+        )
         (self.folder / "bad.jsonl").write_bytes(b"\xff")
         path = str(self.folder / "bad.jsonl")
-        want = f"refcalc: {path}: the file must be UTF-8, got a bad byte at offset 0\n"
+        want = f"refcalc: {path}: line 1 must be UTF-8, got a bad byte at offset 0\n"
         self.assertEqual(self.run_on("bootstrap", path), (2, "", want))
 
     def test_what_the_options_need_must_be_there(self) -> None:
