@@ -55,6 +55,7 @@ def text_of(nll_sum: float, n_bytes: int) -> list[Records]:
 # --- wrong answers ---------------------------------------------------------------------------------------------------
 
 MEANS: dict[str, Callable[[list[Batch]], float]] = {
+    "divided-by-rows": lambda batches: average(s for s, _ in batches),
     "tail-dropped": lambda batches: token_mean(batches[:-1]),
     "last-batch-only": explained(
         "Sum and count are those of the last batch: they are set in the loop, not added to.",

@@ -1,0 +1,143 @@
+"""The exercise `evaluation`: its right answers by the plain formulas, and each mistake in it under its name."""
+
+import random
+import unittest
+from fractions import Fraction
+from math import exp, fsum, inf, log
+
+from refcalc.grading.exercise import Table
+from refcalc.grading.exercises import EXERCISES
+from tests.grading.answers import ExerciseCase
+
+
+class Evaluation(ExerciseCase):
+    exercise = EXERCISES["evaluation"]
+
+    def test_the_textbook_passes_on_every_draw(self):
+        self.assert_textbook_passes(seeds=4)
+
+    def test_a_seed_draws_the_same_again(self):
+        self.assert_draws_repeat()
+
+    def test_every_mistake_is_named_when_it_is_the_answer(self):
+        self.assert_mistakes_are_named(seed=1)
+
+    def test_what_is_in_no_catalogue_is_explained(self):
+        self.assert_own_mistakes_are_explained()
+
+    def test_what_has_no_answer_is_refused(self):
+        self.assert_refused("token_mean", [])
+        self.assert_refused("token_mean", [(0.0, 0)])
+        self.assert_refused("token_mean", [(-1.0, 2)])
+        self.assert_refused("bits_per_byte", 1.0, 0)
+        self.assert_refused("document_report", [(1.0, 1, 0)])
+        self.assert_refused("windows", [1, 2], 0)
+        self.assert_refused("bootstrap_range", [(1.0, 1)], 20, 0)
+        self.assert_refused("bootstrap_range", [(1.0, 1), (inf, 1)], 20, 0)
+        self.assert_refused("greedy", Table([[0.0, 0.0]]), [0], 1, 0, [])
+        self.assert_refused("greedy", Table([[0.0, 0.0]]), [0], 1, 2, [0, 1])
+
+
+class RightAnswers(ExerciseCase):
+    """Figures that the texts of the course work out, and second ways to the same answers."""
+
+    exercise = EXERCISES["evaluation"]
+
+    def test_two_batches_of_different_size(self):
+        self.assertAlmostEqual(self.function("token_mean").oracle([(0.1, 1), (18.0, 9)]), 1.81, delta=1e-15)
+
+    def test_two_documents_of_different_length(self):
+        report = self.function("document_report").oracle([(6.0, 2, 3), (9.0, 4, 7)])
+        self.assertEqual([*report], ["nats_per_target", "perplexity", "bits_per_byte"])
+        self.assertEqual(report["nats_per_target"], 2.5)
+        self.assertAlmostEqual(report["perplexity"], 12.182494, places=6)
+        self.assertAlmostEqual(report["bits_per_byte"], 2.164043, places=6)
+
+    def test_the_range_of_three_documents(self):
+        documents = [(2.0, 2), (18.0, 9), (8.0, 4)]
+        self.assertEqual(self.function("bootstrap_range").oracle(documents, 2000, 17), (1.0, 2.0))
+
+    def test_ranges_by_fractions(self):
+        function = self.function("bootstrap_range")
+        for documents, draws, seed in function.draw(random.Random(3)):
+            rng, means = random.Random(seed), []
+            for _ in range(draws):
+                drawn = [rng.choice(documents) for _ in documents]
+                means.append(sum(Fraction(s) for s, _ in drawn) / sum(n for _, n in drawn))
+            means.sort()
+            ends = float(means[int(0.025 * (draws - 1))]), float(means[int(0.975 * (draws - 1))])
+            self.assertEqual(function.oracle(documents, draws, seed), ends)
+
+    def test_windows_give_every_token_but_the_first_once_and_share_one(self):
+        function = self.function("windows")
+        self.assertEqual(function.oracle([5, 6, 7, 8, 9], 3), [([5, 6, 7], [6, 7, 8]), ([8], [9])])
+        for tokens, length in function.draw(random.Random(3)):
+            pairs = function.oracle(tokens, length)
+            self.assertEqual([token for _, wanted in pairs for token in wanted], tokens[1:])
+            self.assertEqual([token for inputs, _ in pairs for token in inputs], tokens[:-1])
+            self.assertTrue(all(inputs[1:] == wanted[:-1] for inputs, wanted in pairs))
+            self.assertEqual({len(inputs) for inputs, _ in pairs[:-1]} - {length}, set())
+            self.assertTrue(all(len(inputs) <= length for inputs, _ in pairs))
+
+    def test_generation_by_hand(self):
+        greedy = self.function("greedy").oracle
+        model = Table([[0.0, 3.0, 2.0, 2.0], [5.0, 0.0, 4.0, 4.0]], multiplier=0)  # the first row after 1 and 3
+        self.assertEqual(greedy(model, [1], 1, 9, [0]), [1])
+        self.assertEqual(greedy(model, [2], 1, 4, [0]), [2, 2, 2, 2])  # a ban, then a tie
+        self.assertEqual(greedy(model, [2], 1, 9, [0, 2]), [3, 1])
+
+
+class WrittenByHand(ExerciseCase):
+    """Wrong functions as somebody would write them, with nothing of the exercise in them."""
+
+    exercise = EXERCISES["evaluation"]
+
+    def test_means_of_batches(self):
+        self.assert_names("token_mean", lambda b: fsum(s / n for s, n in b if n) / sum(n > 0 for _, n in b),
+                          "mean-of-means")  # fmt: skip
+        self.assert_names("token_mean", lambda b: fsum(s / n for s, n in b) / len(b), "mean-of-means", "empty-rows-nan")
+        self.assert_names("token_mean", lambda b: fsum(s for s, _ in b) / len(b), "divided-by-rows")
+        self.assert_names("token_mean", lambda b: fsum(s for s, _ in b), "total-as-rate")
+        self.assert_names("token_mean", lambda b: fsum(s for s, _ in b) / sum(n for _, n in b) / log(2),
+                          "bits-reported-as-nats")  # fmt: skip
+
+    def test_rates(self):
+        self.assert_names("bits_per_byte", lambda s, n: s / n, "bits-without-ln2")
+        self.assert_names("bits_per_byte", lambda s, n: s * log(2) / n, "times-log-2")
+        self.assert_names("bits_per_byte", lambda s, n: s / log(2), "total-as-rate", "token-vs-word-unit")
+
+    def test_reports(self):
+        def report(documents, **wrong):
+            s, n, b = (sum(each[k] for each in documents) for k in range(3))
+            return {"nats_per_target": s / n, "perplexity": exp(s / n), "bits_per_byte": s / b / log(2), **wrong}
+
+        def of_perplexities(documents):
+            values = [exp(s / n) for s, n, _ in documents]
+            return report(documents, perplexity=sum(values) / len(values))
+
+        def base_two(documents):
+            return report(documents, perplexity=2 ** report(documents)["nats_per_target"])
+
+        def in_nats(documents):
+            return report(documents, bits_per_byte=sum(d[0] for d in documents) / sum(d[2] for d in documents))
+
+        self.assert_names("document_report", of_perplexities, "mean-of-perplexities")
+        self.assert_names("document_report", base_two, "two-to-the-nats")
+        self.assert_names("document_report", in_nats, "bits-without-ln2")
+
+    def test_windows(self):
+        def step(width, shift):
+            return lambda x, n: [
+                (x[i : i + n][: len(x) - i - shift], x[i + shift : i + shift + n])
+                for i in range(0, len(x) - shift, n + width)
+            ]
+
+        self.assert_names("windows", step(0, 0), "no-shift")
+        self.assert_names("windows", step(0, 2), "double-shift")
+        self.assert_names("windows", step(1, 1), "window-start-unscored")
+        self.assert_names("windows", lambda x, n: [(x[:n][: len(x) - 1], x[1 : n + 1])] if x[1:] else [],
+                          "silent-truncation")  # fmt: skip
+
+
+if __name__ == "__main__":
+    unittest.main()
