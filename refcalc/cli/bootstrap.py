@@ -4,12 +4,12 @@ __all__ = ["add_to", "run"]
 
 import argparse
 import json
-import sys
 from collections.abc import Callable
 from typing import Any
 
 from refcalc import _check, _json, units
 from refcalc._refusal import NoComparison
+from refcalc.cli import _progress
 
 Documents = dict[str | int, tuple[float, int]]
 
@@ -87,7 +87,7 @@ def _report(options: argparse.Namespace) -> dict[str, Any]:
         "interval": options.interval,
         "confidence": options.confidence,
         "groups": groups,
-        "progress": _progress(),
+        "progress": _progress.of_draws(),
     }
     result = bootstrap(documents, **drawing)
     delta = pooled_ratio(documents, confidence=options.confidence, groups=groups)
@@ -160,18 +160,6 @@ def _same_documents(options: argparse.Namespace, ours: Documents, theirs: Docume
             hint = " (--per byte or char holds for any tokenizer)" if options.per == "target" else ""
             rule = f"have {count} {n}, as in {first}{hint}"
             _check.refuse(second, f"document {key!r}", rule, theirs[key][1], NoComparison)
-
-
-def _progress() -> Callable[[int, int], object] | None:
-    """Return what shows the draws done, on a terminal only."""
-    if not sys.stderr.isatty():
-        return None
-
-    def show(done: int, draws: int) -> None:
-        end = "\r\x1b[K" if done == draws else ""
-        print(f"\r{done:,} of {draws:,} draws{end}", end="", file=sys.stderr, flush=True)
-
-    return show
 
 
 # --- the table -------------------------------------------------------------------------------------------------------
