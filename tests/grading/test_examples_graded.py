@@ -13,7 +13,6 @@ WRONG = {  # by file: by function, the status and the first mistake named
     "loss": {
         "log_of_softmax": {"log_softmax": ("wrong", "log-of-softmax-underflow")},
         "no_maximum": {"log_softmax": ("raises", "naive-logsumexp")},
-        "sum_for_mean": {"sequence_loss": ("wrong", "total-as-rate")},
         "base_two": {"perplexity": ("wrong", "two-to-the-nats")},
         "no_shift": {"shifted_loss": ("wrong", "no-shift-last-dropped")},
         "double_shift": {"shifted_loss": ("wrong", "double-shift")},
@@ -35,7 +34,6 @@ WRONG = {  # by file: by function, the status and the first mistake named
         "tail_dropped": {"windows": ("wrong", "tail-dropped")},
         "tokens_resampled": {"bootstrap_range": ("wrong", "token-level-bootstrap")},
         "reseeded": {"bootstrap_range": ("wrong", "reseeded-resamples")},
-        "last_of_ties": {"greedy": ("wrong", "top1-is-not-argmax")},
         "banned_zero": {"greedy": ("wrong", "banned-score-zero")},
         "eos_dropped": {"greedy": ("wrong", "eos-dropped")},
         "several_evaluations": {

@@ -14,7 +14,7 @@ class Baselines(ExerciseCase):
     exercise = EXERCISES["baselines"]
 
     def test_the_textbook_passes_on_every_draw(self):
-        self.assert_textbook_passes(seeds=4)
+        self.assert_textbook_passes(seeds=3)
 
     def test_a_seed_draws_the_same_again(self):
         self.assert_draws_repeat()
