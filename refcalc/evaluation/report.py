@@ -91,21 +91,17 @@ class Report:
     warnings: tuple[str, ...]
 
     @classmethod
-    def read(cls, path: str, **options: Any) -> "Report":
-        """Return the report of a file of receipts; the options are those of `of`."""
-        return cls.of(Receipts(path), **options)
-
-    @classmethod
     def of(
         cls,
-        receipts: Receipts,
+        receipts: str | Receipts,
         *,
-        baselines: Mapping[str, Receipts] | None = None,
-        splits: Mapping[str, Receipts] | None = None,
+        baselines: Mapping[str, str | Receipts] | None = None,
+        splits: Mapping[str, str | Receipts] | None = None,
         worst: int = 5,
     ) -> "Report":
-        """Return the report of receipts, read once and not kept.
+        """Return the report of a file of receipts, read once and not kept.
 
+        receipts: its path, or Receipts.
         baselines: receipts of other models, under the same protocol and of the same documents.
         splits: receipts of the same model on other splits, which the criteria may speak of.
         worst: how many documents to name.
@@ -114,21 +110,20 @@ class Report:
         document; NoComparison, which is one, for a baseline or split under another protocol, naming what differs.
         """
         worst = _check.count("Report.of", "worst", worst)
+        receipts = _receipts(receipts)
         protocol = _protocol(receipts)
         totals = Totals(receipts, worst)
         total = _tally(totals)
         others = {"uniform": _uniform(protocol, total)}
         for name, each in (baselines or {}).items():
             _check_name("baselines", name, others)
-            _check_fields(receipts, each, OF_ANOTHER_MODEL)
-            theirs = Totals(each)
+            theirs = Totals(_check_fields(receipts, _receipts(each), OF_ANOTHER_MODEL))
             others[name] = _tally(theirs)
             _check_documents(totals, total, theirs, others[name])
         elsewhere: dict[str, Tally] = {}
         for name, each in (splits or {}).items():
             _check_name("splits", name, {**others, **elsewhere})
-            _check_fields(receipts, each, OF_ANOTHER_SPLIT)
-            elsewhere[name] = _tally(Totals(each))
+            elsewhere[name] = _tally(Totals(_check_fields(receipts, _receipts(each), OF_ANOTHER_SPLIT)))
         return cls(
             source=receipts.path,
             protocol=protocol,
@@ -191,6 +186,10 @@ class Report:
 # --- private ---------------------------------------------------------------------------------------------------------
 
 
+def _receipts(source: str | Receipts) -> Receipts:
+    return source if isinstance(source, Receipts) else Receipts(source)
+
+
 def _protocol(receipts: Receipts) -> Protocol:
     if receipts.protocol is None:
         raise ValueError(f"{receipts.path}: line 1 must hold the protocol, as ReceiptLog writes it, got a receipt")
@@ -237,14 +236,15 @@ def _check_name(argument: str, name: str, taken: Mapping[str, Tally]) -> None:
         _check.refuse("Report.of", argument, f"have other names than {', '.join(map(repr, taken))}", name)
 
 
-def _check_fields(ours: Receipts, theirs: Receipts, free: tuple[str, ...]) -> None:
-    """Refuse receipts under a protocol that differs in more than the free fields."""
+def _check_fields(ours: Receipts, theirs: Receipts, free: tuple[str, ...]) -> Receipts:
+    """Return theirs, having refused a protocol that differs in more than the free fields."""
     differing = _protocol(ours).differences(_protocol(theirs))
     held = [f"{name} {shown(value)}" for name, (value, _) in differing.items() if name not in free]
     got = [f"{name} {shown(value)}" for name, (_, value) in differing.items() if name not in free]
     if held:
         rule = f"be under the protocol of {ours.path}, with {', '.join(held)}"
         raise NoComparison(f"{theirs.path}: the receipts must {rule}, got {', '.join(got)}")
+    return theirs
 
 
 def _check_documents(ours: Totals, our_tally: Tally, theirs: Totals, their_tally: Tally) -> None:
