@@ -130,8 +130,8 @@ def _by_split(files: list[Receipts]) -> dict[str, Protocol]:
     for file in files:
         protocol = protocol_of(file)
         if protocol.split in protocols:
-            rule = "the receipts must be of a split that no other file has"
-            raise ValueError(f"{file.path}: {rule}, got {protocol.split!r}")
+            rule = "be one that no other file has the receipts of"
+            _check.refuse(file.path, "the split", rule, protocol.split)
         protocols[protocol.split] = protocol
     return protocols
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from math import inf
 from typing import NamedTuple
 
+from refcalc import _check
 from refcalc.evaluation.corpus import Corpus, Document
 from refcalc.evaluation.log import Receipts
 from refcalc.evaluation.protocol import Protocol
@@ -41,12 +42,12 @@ def check_texts(corpus: Corpus) -> Iterator[Check]:
     invalid = Faults(f"{document} is none from byte {offset} on" for document, offset in corpus.invalid)
     reused = Faults(f"{document} has an id that was used in {split}" for document, split in corpus.reused)
     within, across = _duplicates(corpus)
-    yield _check("UTF-8", invalid, none, "all texts are valid")
-    yield _check("empty documents", Faults(map(str, corpus.empty)), none, "none")
-    yield _check("ids", reused, none, "each is that of one document")
-    yield _check("duplicates in a split", within, none, "none by the rule below")
+    yield _judged("UTF-8", invalid, none, "all texts are valid")
+    yield _judged("empty documents", Faults(map(str, corpus.empty)), none, "none")
+    yield _judged("ids", reused, none, "each is that of one document")
+    yield _judged("duplicates in a split", within, none, "none by the rule below")
     other = Faults(["there is one split only"] * one_split)
-    yield _check("duplicates across splits", across, other, "none by the rule below")
+    yield _judged("duplicates across splits", across, other, "none by the rule below")
 
 
 def check_run(
@@ -77,7 +78,7 @@ def check_run(
 # --- the checks ------------------------------------------------------------------------------------------------------
 
 
-def _check(name: str, faults: Faults, missing: Faults, words: str) -> Check:
+def _judged(name: str, faults: Faults, missing: Faults, words: str) -> Check:
     """Return the check that fails for its faults, and that what is missing leaves not known."""
     if len(faults):
         return Check(name, FAIL, str(faults))
@@ -112,7 +113,7 @@ def _digests(runs: Sequence[ScoredSplit], corpus: Collection[str], tokenizer: st
         missing.add("no file of the corpus was given")
     if not tokenizer:
         missing.add("no file of the tokenizer was given")
-    return _check("digests", faults, missing, "corpus and tokenizer are those of the protocol")
+    return _judged("digests", faults, missing, "corpus and tokenizer are those of the protocol")
 
 
 def _documents(runs: Sequence[ScoredSplit]) -> Check:
@@ -125,7 +126,7 @@ def _documents(runs: Sequence[ScoredSplit]) -> Check:
             faults.add(f"receipts of {split} without a document: {run.strangers}")
         if len(run.missing):
             faults.add(f"documents of {split} without a receipt: {run.missing}")
-    return _check("documents", faults, missing, "each has its receipt")
+    return _judged("documents", faults, missing, "each has its receipt")
 
 
 def _targets(runs: Sequence[ScoredSplit]) -> Check:
@@ -139,7 +140,7 @@ def _targets(runs: Sequence[ScoredSplit]) -> Check:
         if run.held < len(run.targets):
             missing.add(f"the tokens of {split} were not given")
     n_targets = sum(run.n_targets for run in runs)
-    return _check("targets", faults, missing, f"{n_targets:,}, as the tokens have it: each in a window, once")
+    return _judged("targets", faults, missing, f"{n_targets:,}, as the tokens have it: each in a window, once")
 
 
 def _eos(runs: Sequence[ScoredSplit]) -> Check:
@@ -150,7 +151,7 @@ def _eos(runs: Sequence[ScoredSplit]) -> Check:
         if run.n_eos is None:
             missing.add(f"the receipts of {run.protocol.split} do not count EOS")
     n_eos = sum(run.n_eos or 0 for run in runs)
-    return _check("EOS", faults, missing, f"{n_eos:,} scored, as the protocol has it")
+    return _judged("EOS", faults, missing, f"{n_eos:,} scored, as the protocol has it")
 
 
 def _finite(runs: Sequence[ScoredSplit]) -> Check:
@@ -160,7 +161,7 @@ def _finite(runs: Sequence[ScoredSplit]) -> Check:
             faults.add(f"documents of {run.protocol.split} cost inf: {run.infinite}")
         if not run.n_targets:
             missing.add(f"{run.protocol.split} has no targets")
-    return _check("losses", faults, missing, "every document's is finite")
+    return _judged("losses", faults, missing, "every document's is finite")
 
 
 def _uniform(runs: Sequence[ScoredSplit], uniform: Receipts | None) -> Check:
@@ -174,15 +175,14 @@ def _uniform(runs: Sequence[ScoredSplit], uniform: Receipts | None) -> Check:
         missing.add("no receipts of a uniform model were given; the costs lie below log V")
     else:
         _hold_uniform(runs, uniform, faults)
-    return _check("uniform baseline", faults, missing, "it costs log V on every target that the model was scored on")
+    return _judged("uniform baseline", faults, missing, "it costs log V on every target that the model was scored on")
 
 
 def _hold_uniform(runs: Sequence[ScoredSplit], uniform: Receipts, faults: Faults) -> None:
     protocol = protocol_of(uniform)
     run = next((run for run in runs if run.protocol.split == protocol.split), None)
     if run is None:
-        rule = "the receipts of the uniform model must be of a split that has others"
-        raise ValueError(f"{uniform.path}: {rule}, got {protocol.split!r}")
+        _check.refuse(uniform.path, "the split of the uniform model", "be one of the run's", protocol.split)
     differing = _differences(protocol, run.protocol, FREE_OF_UNIFORM)
     if differing:
         faults.add(f"its protocol differs from the model's in {differing}")
@@ -200,7 +200,7 @@ def _weights(runs: Sequence[ScoredSplit], checkpoint: str | None) -> Check:
         missing.add("no checkpoint was given as it is after the run")
     elif before != [checkpoint]:
         faults.add(f"{_short(*before)} before the run, {_short(checkpoint)} after it")
-    return _check("weights", faults, missing, "the same checkpoint before and after")
+    return _judged("weights", faults, missing, "the same checkpoint before and after")
 
 
 def _gap(runs: Sequence[ScoredSplit], before: Sequence[Check]) -> Check:
@@ -219,7 +219,7 @@ def _gap(runs: Sequence[ScoredSplit], before: Sequence[Check]) -> Check:
         gaps.append(f"{held_out.split} {mean:.6g} - {train.split} {base:.6g} = {mean - base:.6g}")
     unknown = [check.name for check in before if check.verdict == NOT_KNOWN]
     caution = f"; not known before it: {', '.join(unknown)}" if unknown else ""
-    return _check(name, faults, Faults(), f"{', '.join(gaps)} nats per target{caution}")
+    return _judged(name, faults, Faults(), f"{', '.join(gaps)} nats per target{caution}")
 
 
 def _differences(ours: Protocol, theirs: Protocol, free: set[str]) -> str:

@@ -126,8 +126,8 @@ def _table(result: ReportComparison) -> Iterator[str]:
     verdicts: dict[str, list[str]] = {}
     for each in result.quantities:
         verdicts.setdefault(_verdict(each), []).append(each.name)
-    for verdict, names in verdicts.items():
-        yield from wrap(f"{', '.join(names)}: {verdict}", WIDTH, subsequent_indent="  ")
+    for verdict, quantities in verdicts.items():
+        yield from wrap(f"{', '.join(quantities)}: {verdict}", WIDTH, subsequent_indent="  ")
     for per, names in result.withheld.items():
         yield from wrap(f"{PER[per].name}: not comparable, for the two differ in {', '.join(names)}", WIDTH)
     for words in result.warnings:
@@ -143,7 +143,7 @@ def _ablation(result: ReportComparison) -> Iterator[str]:
     for name in ("name", "updates", "targets", "parameters", "trainable_parameters", "seconds"):
         cells = (_cell(getattr(arm, name)) for arm in (ours, theirs))
         yield f"  {name.replace('_', ' '):<24}" + "".join(f"{cell:>27}" for cell in cells)
-    yield from _wrapped("  both", f"from the weights {ours.base_digest}, over the windows {ours.trajectory_digest}")
+    yield f"  both from the weights {_cell(ours.base_digest)}, over the windows {_cell(ours.trajectory_digest)}"
 
 
 def _documents(result: ReportComparison) -> str:

@@ -70,7 +70,9 @@ class Ids(unittest.TestCase):
 class Counts(unittest.TestCase):
     def test_bytes_characters_and_documents_of_each_split(self) -> None:
         corpus = corpus_of(("train", 1, "caf\u00e9"), ("test", 2, "\U0001f600"), ("train", 3, "ab"))
-        self.assertEqual([tuple(split) for split in corpus.splits()], [("train", 2, 7, 6, None, None), ("test", 1, 4, 1, None, None)])
+        self.assertEqual(
+            [tuple(split) for split in corpus.splits()], [("train", 2, 7, 6, None, None), ("test", 1, 4, 1, None, None)]
+        )
         self.assertEqual(len(corpus), 3)
 
     def test_unknown_tokens_are_counted_where_all_documents_have_tokens(self) -> None:
@@ -101,7 +103,9 @@ class Files(unittest.TestCase):
 
     def test_a_bad_byte_is_found_at_its_offset_in_the_text(self) -> None:
         corpus = Corpus()
-        for at, document in self.read('{"id": 1, "text": "\u00e9\u00e9x'.encode() + b'\xff\xfe"}\n{"id": 2, "text": "ok"}'):
+        for at, document in self.read(
+            '{"id": 1, "text": "\u00e9\u00e9x'.encode() + b'\xff\xfe"}\n{"id": 2, "text": "ok"}'
+        ):
             corpus.add("train", document, at)
         corpus.add("train", {"id": 3, "text": "ab\ud800"})
         self.assertEqual(corpus.invalid, [(Document("train", 1), 5), (Document("train", 3), 2)])
@@ -109,10 +113,16 @@ class Files(unittest.TestCase):
 
     def test_a_line_that_is_no_document_is_refused_by_its_number(self) -> None:
         for content, message in [
-            (b'{"id": 1, "text": "a"}\n{"id": 2, "te', "PATH: line 2 must be JSON, got Unterminated string starting at at column 11"),
+            (
+                b'{"id": 1, "text": "a"}\n{"id": 2, "te',
+                "PATH: line 2 must be JSON, got Unterminated string starting at at column 11",
+            ),
             (b"[1]", "PATH: line 1 must hold a JSON object, got [1]"),
             (b'{"id": 1, "id": 2, "text": "a"}', "PATH: line 1 must not name a key twice, got 'id' again"),
-            (b'{"id": NaN}', 'PATH: line 1 must hold numbers that are finite, or the strings "inf" and "-inf", got NaN at column 8'),
+            (
+                b'{"id": NaN}',
+                'PATH: line 1 must hold numbers that are finite, or the strings "inf" and "-inf", got NaN at column 8',
+            ),
         ]:
             with self.subTest(message), self.assertRaises((ValueError, TypeError)) as caught:
                 self.read(content)
@@ -129,8 +139,16 @@ class Files(unittest.TestCase):
             ({"id": 1.5, "text": "a"}, TypeError, "audit: here: id must be text or a whole number, got 1.5"),
             ({"id": True, "text": "a"}, TypeError, "audit: here: id must be text or a whole number, got True"),
             ({"id": 1, "text": 5}, TypeError, "audit: here: text must be text, got 5"),
-            ({"id": 1, "text": "a", "split": "test"}, ValueError, "audit: here: split must be 'train', where the document is given, got 'test'"),
-            ({"id": 1, "text": "a", "tokens": [1, 2.0]}, TypeError, "audit: here: tokens[1] must be a whole number, got 2.0"),
+            (
+                {"id": 1, "text": "a", "split": "test"},
+                ValueError,
+                "audit: here: split must be 'train', where the document is given, got 'test'",
+            ),
+            (
+                {"id": 1, "text": "a", "tokens": [1, 2.0]},
+                TypeError,
+                "audit: here: tokens[1] must be a whole number, got 2.0",
+            ),
             ([1], TypeError, "audit: here must be a mapping with id and text, got [1]"),
         ]:
             with self.subTest(message), self.assertRaises(kind) as caught:

@@ -1,0 +1,344 @@
+"""The checklist of an audit: a run without a fault, and one fault after the other put into it."""
+
+import gc
+import io
+import itertools
+import math
+import unittest
+import weakref
+from collections.abc import Callable
+from random import Random
+from typing import Any, NamedTuple
+
+from refcalc import windows
+from refcalc.evaluation.audit import Audit, audit
+from refcalc.evaluation.checklist import OF_RUN, OF_TEXTS
+from refcalc.evaluation.corpus import OUT_OF_REACH, RULE, Corpus
+from refcalc.evaluation.log import Receipts
+from refcalc.evaluation.protocol import Protocol
+from refcalc.evaluation.receipt import Receipt
+from tests.evaluation.evaluated import protocol, receipt, receipts, twice
+
+TRAIN = [{"id": "a", "text": "the cat sat", "tokens": [5, 2, 7, 1]}, {"id": "b", "text": "caf\u00e9", "tokens": [8, 1]}]
+TEST = [{"id": "c", "text": "a dog", "tokens": [5, 9, 9, 9, 1]}, {"id": "d", "text": "dogs", "tokens": [9, 3, 1]}]
+LOG_V = math.log(290)
+
+
+class Run(NamedTuple):
+    """All that is given to an audit; a fault replaces one part of it."""
+
+    documents: dict[str, list[dict[str, Any]]]
+    protocols: dict[str, Protocol]
+    lines: dict[str, list[Receipt]]
+    uniform: tuple[Protocol, list[Receipt]] | None
+    digests: dict[str, Any]
+
+    def audit(self) -> Audit:
+        files = [receipts(self.protocols[split], *self.lines[split]) for split in self.protocols]
+        uniform = None if self.uniform is None else receipts(self.uniform[0], *self.uniform[1])
+        return audit(self.documents, files, uniform=uniform, **self.digests)
+
+
+def lines_of(documents: list[dict[str, Any]], nats: float) -> list[Receipt]:
+    """Return receipts of so many nats per target, with a BOS before each document: every token is a target."""
+    sizes = [(d["id"], len(d["tokens"]), len(d["text"].encode()), len(d["text"])) for d in documents]
+    return [receipt(key, nats * n, n, n_bytes=size, n_chars=chars) for key, n, size, chars in sizes]
+
+
+def sound() -> Run:
+    protocols = {"train": protocol(split="train", corpus="v1-train"), "test": protocol(corpus="v1-test")}
+    lines = {"train": lines_of(TRAIN, 2.0), "test": lines_of(TEST, 3.5)}
+    uniform = protocol(corpus="v1-test", checkpoint="uniform"), lines_of(TEST, LOG_V)
+    digests = {"corpus": ["v1-train", "v1-test"], "tokenizer": "bpe", "checkpoint": "step-80"}
+    return Run({"train": TRAIN, "test": TEST}, protocols, lines, uniform, digests)
+
+
+def with_protocols(run: Run, **changes: Any) -> Run:
+    return run._replace(
+        protocols={
+            split: protocol(**{**each.to_dict(), "criteria": (), **changes}) for split, each in run.protocols.items()
+        }
+    )
+
+
+def with_test(run: Run, change: Callable[[list[Receipt]], list[Receipt]]) -> Run:
+    return run._replace(lines={**run.lines, "test": change(run.lines["test"])}, uniform=None)
+
+
+def verdicts(result: Audit) -> dict[str, str]:
+    return {check.name: check.verdict for check in (*result.texts, *result.run)}
+
+
+def words(result: Audit, name: str) -> str:
+    return next(check.words for check in (*result.texts, *result.run) if check.name == name)
+
+
+class Checklist(unittest.TestCase):
+    def test_a_sound_run_passes_in_the_order_in_which_to_doubt_it(self) -> None:
+        result = sound().audit()
+        self.assertEqual(verdicts(result), dict.fromkeys([*OF_TEXTS, *OF_RUN], "pass"))
+        self.assertEqual([check.name for check in result.texts], list(OF_TEXTS))
+        self.assertEqual([check.name for check in result.run], list(OF_RUN))
+        self.assertEqual(words(result, "held-out gap"), "test 3.5 - train 2 = 1.5 nats per target")
+        self.assertEqual(words(result, "targets"), "14, as the tokens have it: each in a window, once")
+        self.assertEqual(words(result, "EOS"), "4 scored, as the protocol has it")
+        self.assertEqual(result.failed, ())
+
+    def test_each_fault_fails_its_own_check_and_then_the_gap_is_not_read(self) -> None:
+        other = receipt("c", 3.5 * 4, 4, n_bytes=5, n_chars=5)
+        faults: list[tuple[str, Run, str]] = [
+            (
+                "digests",
+                sound()._replace(digests={**sound().digests, "corpus": ["v1-train", "v2"]}),
+                "the corpus of test is v1-test, not v1-train and v2",
+            ),
+            (
+                "digests",
+                sound()._replace(digests={**sound().digests, "tokenizer": "char"}),
+                "the tokenizer of train is bpe, not char, the tokenizer of test is bpe, not char",
+            ),
+            ("documents", with_test(sound(), lambda lines: lines[:1]), "documents of test without a receipt: 'd'"),
+            (
+                "documents",
+                with_test(sound(), lambda lines: [*lines, receipt("e", 1.0, 2)]),
+                "receipts of test without a document: 'e'",
+            ),
+            (
+                "targets",
+                with_test(sound(), lambda lines: [other, lines[1]]),
+                "targets of test that no window scored, or that are none: 'c' has 4 of 5",
+            ),
+            (
+                "targets",
+                sound()._replace(
+                    lines={
+                        "train": lines_of([{**d, "text": d["text"].replace("\u00e9", "e")} for d in TRAIN], 2.0),
+                        "test": lines_of(TEST, 3.5),
+                    }
+                ),
+                "bytes of train that are not its text's: 'b' has n_bytes 4 and a text of 5",
+            ),
+            (
+                "EOS",
+                with_test(sound(), lambda lines: [lines[0], receipt("d", 10.5, 3, n_bytes=4, n_chars=4, n_eos=0)]),
+                "EOS of test: 'd' has 0, and EOS is scored",
+            ),
+            (
+                "EOS",
+                with_test(sound(), lambda lines: [lines[0], receipt("d", 10.5, 3, n_bytes=4, n_chars=4, n_eos=2)]),
+                "EOS of test: 'd' has 2 of 1",
+            ),
+            (
+                "losses",
+                with_test(sound(), lambda lines: [lines[0], receipt("d", math.inf, 3, n_bytes=4, n_chars=4)]),
+                "documents of test cost inf: 'd'",
+            ),
+            (
+                "uniform baseline",
+                with_test(sound(), lambda _: lines_of(TEST, 6.5)),
+                f"test costs 6.5 nats per target, more than log V = {LOG_V:.6g}: are the labels shifted?",
+            ),
+            (
+                "uniform baseline",
+                sound()._replace(uniform=(protocol(corpus="v1-test"), lines_of(TEST, math.log(289)))),
+                f"'c' has {math.log(289):.6g} nats per target, not {LOG_V:.6g}, 'd' has {math.log(289):.6g} nats per target, not {LOG_V:.6g}",
+            ),
+            (
+                "uniform baseline",
+                sound()._replace(uniform=(protocol(corpus="v1-test", window=8), lines_of(TEST, LOG_V))),
+                "its protocol differs from the model's in window, stride",
+            ),
+            (
+                "uniform baseline",
+                sound()._replace(uniform=(protocol(corpus="v1-test"), lines_of(TEST[:1], LOG_V))),
+                "1 documents of the model have no uniform receipt",
+            ),
+            (
+                "weights",
+                sound()._replace(digests={**sound().digests, "checkpoint": "step-81"}),
+                "step-80 before the run, step-81 after it",
+            ),
+        ]
+        for name, run, message in faults:
+            result = run.audit()
+            with self.subTest(message):
+                self.assertEqual([(check.name, check.words) for check in result.failed], [(name, message)])
+                self.assertEqual(verdicts(result)["held-out gap"], "not known")
+                self.assertEqual(words(result, "held-out gap"), f"it means nothing while these fail: {name}")
+
+    def test_what_is_not_given_is_not_known(self) -> None:
+        run = sound()._replace(documents={}, uniform=None, digests={})
+        result = run.audit()
+        for name, message in [
+            ("UTF-8", "no documents were given"),
+            ("digests", "no file of the corpus was given, no file of the tokenizer was given"),
+            ("documents", "no documents of train were given, no documents of test were given"),
+            ("targets", "the tokens of train were not given, the tokens of test were not given"),
+            ("uniform baseline", "no receipts of a uniform model were given; the costs lie below log V"),
+            ("weights", "no checkpoint was given as it is after the run"),
+        ]:
+            self.assertEqual((verdicts(result)[name], words(result, name)), ("not known", message))
+        unknown = "digests, documents, targets, uniform baseline, weights"
+        want = f"test 3.5 - train 2 = 1.5 nats per target; not known before it: {unknown}"
+        self.assertEqual((verdicts(result)["held-out gap"], words(result, "held-out gap")), ("pass", want))
+        result = audit({"train": TRAIN})
+        self.assertEqual({words(result, name) for name in OF_RUN}, {"no receipts were given"})
+        self.assertEqual(words(result, "duplicates across splits"), "there is one split only")
+
+    def test_the_gap_takes_train_another_split_and_one_protocol(self) -> None:
+        only = sound()._replace(protocols={"test": sound().protocols["test"]})
+        self.assertEqual(words(only.audit(), "held-out gap"), "it takes receipts of train and of a held-out split")
+        run = sound()._replace(uniform=None)
+        run = run._replace(protocols={**run.protocols, "test": protocol(corpus="v1-test", window=48)})
+        self.assertEqual(words(run.audit(), "held-out gap"), "the protocols of train and test differ in window, stride")
+
+    def test_splits_that_were_scored_by_two_models_fail(self) -> None:
+        run = sound()._replace(uniform=None)
+        run = run._replace(
+            protocols={**run.protocols, "test": protocol(corpus="v1-test", checkpoint="step-90", tokenizer="char")}
+        )
+        result = run.audit()
+        self.assertEqual([check.name for check in result.failed], ["digests", "weights"])
+        self.assertEqual(words(result, "weights"), "the splits were scored by step-80 and step-90")
+        self.assertIn("is char, not bpe", words(result, "digests"))
+        run = run._replace(digests={})
+        self.assertEqual(words(run.audit(), "digests"), "the splits have the tokenizers bpe and char")
+
+    def test_a_uniform_model_itself_is_not_above_log_v(self) -> None:
+        for dtype, nats in (("float64", LOG_V), ("float32", LOG_V * (1 + 2**-24)), ("bfloat16", 5.6875)):
+            run = with_protocols(with_test(sound(), lambda _, nats=nats: lines_of(TEST, nats)), dtype=dtype)
+            self.assertEqual(verdicts(run.audit())["uniform baseline"], "not known", dtype)
+
+
+class Targets(unittest.TestCase):
+    def test_the_targets_of_a_document_are_those_of_its_windows(self) -> None:
+        """The windows are gone through target by target; EOS and BOS count where the protocol says so."""
+        for seed, (bos, bos_scored, eos_scored) in enumerate(
+            itertools.product(("none", "first", "every"), (False, True), (False, True))
+        ):
+            rng = Random(seed)
+            under = protocol(bos=bos, bos_scored=bos_scored, eos_scored=eos_scored, window=5, stride=1 + seed % 5)
+            corpus = Corpus({"test": under})
+            tokens = [[rng.randrange(4) for _ in range(rng.randrange(14))] for _ in range(30)]
+            for i, row in enumerate(tokens):
+                corpus.add("test", {"id": i, "text": "x", "tokens": row})
+            for i, row in enumerate(tokens):
+                given = {} if bos == "none" else {"bos": 0, "bos_in": bos}
+                found = [y for _, _, targets in windows(row, 5, under.stride, **given) for y in targets if y != -100]
+                scored = [y for y in found if (y != 0 or bos_scored) and (y != 1 or eos_scored)]
+                sizes = corpus.sizes(i)
+                with self.subTest(seed=seed, i=i):
+                    self.assertEqual((sizes.n_targets, sizes.n_eos), (len(scored), scored.count(1)))
+
+    def test_one_id_for_bos_and_eos_counts_if_either_does(self) -> None:
+        for bos_scored, eos_scored, n in ((False, True, 3), (True, False, 3), (False, False, 2)):
+            corpus = Corpus({"test": protocol(bos_id=1, bos_scored=bos_scored, eos_scored=eos_scored)})
+            corpus.add("test", {"id": 1, "text": "x", "tokens": [5, 6, 1]})
+            self.assertEqual(corpus.sizes(0).n_targets, n)
+
+
+class Results(unittest.TestCase):
+    def test_unknown_tokens_have_their_share_of_the_texts_and_of_the_targets(self) -> None:
+        result = sound().audit()
+        self.assertEqual([(s.name, s.n_tokens, s.n_unknown) for s in result.splits], [("train", 6, 1), ("test", 8, 0)])
+        self.assertEqual(
+            [(s.split, s.n_targets, s.n_eos, s.n_unknown) for s in result.scored],
+            [("train", 6, 2, 0), ("test", 8, 2, 0)],
+        )
+        self.assertIn(
+            "\ntrain                      2           16           15            6       16.7 %\n", str(result)
+        )
+        self.assertEqual(audit({"train": TRAIN}, unk_id=9).splits[0].n_unknown, 0)
+
+    def test_the_table_has_the_rule_and_80_columns(self) -> None:
+        result = audit({"train": TRAIN, "test": [{**TRAIN[0], "id": "x" * 90}, {"id": "y", "text": ""}]})
+        table = str(result)
+        self.assertEqual([check.name for check in result.failed], ["empty documents", "duplicates across splits"])
+        self.assertIn(f"Duplicates have the same {RULE}; {OUT_OF_REACH}.", " ".join(table.split()))
+        self.assertIn("\n  FAIL      duplicates across splits  ", table)
+        self.assertIn("\nthe run, in the order to doubt it: not known, for no receipts were given\n", table)
+        self.assertLessEqual({len(line) for line in table.splitlines() if "xxx" not in line}, {*range(81)})
+        self.assertLessEqual(max(map(len, str(sound().audit()).splitlines())), 80)
+
+    def test_duplicates_are_listed_by_group(self) -> None:
+        texts = {"train": ["one", "two", "one"], "test": ["two", "one ", "three"]}
+        result = audit(
+            {
+                split: [{"id": f"{split}{i}", "text": text} for i, text in enumerate(each)]
+                for split, each in texts.items()
+            }
+        )
+        groups = [[str(document) for document in group] for group in result.duplicates]
+        self.assertEqual(
+            groups,
+            [["'train0' of train", "'train2' of train", "'test1' of test"], ["'train1' of train", "'test0' of test"]],
+        )
+        self.assertEqual(words(result, "duplicates in a split"), "'train2' of train repeats 'train0'")
+        self.assertEqual(
+            words(result, "duplicates across splits"),
+            "'test1' of test is 'train0' of train, 'test0' of test is 'train1' of train",
+        )
+
+    def test_documents_may_name_their_splits_in_one_stream(self) -> None:
+        stream = (
+            {**document, "split": split} for split, each in (("train", TRAIN), ("test", TEST)) for document in each
+        )
+        self.assertEqual(audit(stream).splits, audit({"train": TRAIN, "test": TEST}).splits)
+
+    def test_no_text_is_kept(self) -> None:
+        class Text(str):
+            """Text that can be watched."""
+
+        corpus, texts = Corpus(), []
+        for i in range(3):
+            text = Text(f"text {i}")
+            texts.append(weakref.ref(text))
+            corpus.add("train", {"id": i, "text": text})
+            del text
+        gc.collect()
+        self.assertEqual([text() for text in texts], [None] * 3)
+
+
+class Refusals(unittest.TestCase):
+    def assert_refused(self, message: str, *arguments: Any, kind: type[Exception] = ValueError, **options: Any) -> None:
+        with self.subTest(message), self.assertRaises(kind) as caught:
+            audit(*arguments, **options)
+        self.assertEqual(str(caught.exception), message)
+
+    def test_receipts_that_cannot_be_audited(self) -> None:
+        test = protocol()
+        line = receipt("c", 1.0, 2)
+        self.assert_refused(
+            "the receipts: the split must be one that no other file has the receipts of, got 'test'",
+            (),
+            [receipts(test, line), receipts(test, line)],
+        )
+        self.assert_refused(
+            "the receipts: the split of the uniform model must be one of the run's, got 'train'",
+            (),
+            receipts(test, line),
+            uniform=receipts(protocol(split="train"), line),
+        )
+        self.assert_refused("audit: uniform must come with receipts of a model, got 'u.jsonl'", (), uniform="u.jsonl")
+        self.assert_refused("audit: receipts must be iterable, got 5", (), 5, kind=TypeError)
+
+    def test_receipts_without_a_protocol_and_documents_scored_twice(self) -> None:
+        bare = Receipts(io.BytesIO(b'{"document": "c", "nll_sum": 1.0, "n_targets": 2}\n'))
+        self.assert_refused("the receipts: the file must begin with its protocol, got a line without one", (), bare)
+        message = "the receipts: line 3 must name a document that no line before it names, got 'c'"
+        self.assert_refused(message, (), twice(protocol(), receipt("c", 1.0, 2)))
+
+    def test_documents_that_name_no_split(self) -> None:
+        document = {"id": 1, "text": "a"}
+        rule = "must name its split, where documents are not given by split"
+        self.assert_refused(f"audit: documents[0] {rule}, got {document!r}", [document])
+        self.assert_refused("audit: documents must be iterable, got 5", 5, kind=TypeError)
+        self.assert_refused("audit: documents['train'] must be iterable, got 5", {"train": 5}, kind=TypeError)
+        self.assert_refused(
+            "audit: documents['train'][1] must have the key id, got ['text']", {"train": [document, {"text": ""}]}
+        )
+        self.assert_refused("audit: unk_id must be a whole number, got 'x'", {}, unk_id="x", kind=TypeError)
+
+
+if __name__ == "__main__":
+    unittest.main()
