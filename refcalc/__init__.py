@@ -62,6 +62,10 @@ if TYPE_CHECKING:
     from refcalc.decode.scoring import constrained_nll, sequence_logprob
     from refcalc.diagnosis import Diagnosis, diagnose
     from refcalc.divergence import kl_divergence, kl_divergence_gradient, z_loss, z_loss_gradient
+    from refcalc.evaluation.protocol import Protocol
+    from refcalc.evaluation.receipt import Receipt
+    from refcalc.evaluation.report import Report
+    from refcalc.evaluation.run import evaluate
     from refcalc.evidence import Batch, Records
     from refcalc.mistakes import MISTAKES
     from refcalc.probes import probe
@@ -77,7 +81,10 @@ __all__ = [
     "GenerationReceipt",
     "KneserNey",
     "Policy",
+    "Protocol",
+    "Receipt",
     "Records",
+    "Report",
     "SmoothedUnigram",
     "StupidBackoff",
     "Tally",
@@ -98,6 +105,7 @@ __all__ = [
     "cross_entropy_gradient",
     "diagnose",
     "entropy",
+    "evaluate",
     "exact",
     "greedy",
     "kl_divergence",
@@ -147,7 +155,10 @@ _LOADED_ON_USE = {
     "GenerationReceipt": "refcalc.decode.receipt",
     "KneserNey": "refcalc.baselines.ngram",
     "Policy": "refcalc.decode.policy",
+    "Protocol": "refcalc.evaluation.protocol",
+    "Receipt": "refcalc.evaluation.receipt",
     "Records": "refcalc.evidence",
+    "Report": "refcalc.evaluation.report",
     "SmoothedUnigram": "refcalc.baselines.unigram",
     "StupidBackoff": "refcalc.baselines.ngram",
     "UniformBaseline": "refcalc.baselines.unigram",
@@ -158,6 +169,7 @@ _LOADED_ON_USE = {
     "compressed_bits": "refcalc.baselines.compression",
     "constrained_nll": "refcalc.decode.scoring",
     "diagnose": "refcalc.diagnosis",
+    "evaluate": "refcalc.evaluation.run",
     "exact": "refcalc.exact",
     "greedy": "refcalc.decode.generate",
     "kl_divergence": "refcalc.divergence",

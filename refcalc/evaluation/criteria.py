@@ -100,15 +100,12 @@ def _criterion(function: str, argument: str, name: str, table: Any) -> Criterion
         _check.refuse(function, argument, "have a name and the keys metric, below, by or metric, within, of", [*table])
     _check.choice(function, f"{argument}.metric", table["metric"], METRICS)
     size, other = ("within", "of") if kind == "within" else ("by", "below")
-    margin = _check.not_negative(function, f"{argument}.{size}", _number(table.get(size, 0.0)), finite=True)
-    reference = table[other]
+    margin, reference = table.get(size, 0.0), table[other]
+    for key, value in ((size, margin), (other, reference)):
+        if isinstance(value, bool) or value == "":
+            rule = "be a number" if key == size else "be a number or a name"
+            _check.refuse(function, f"{argument}.{key}", rule, value)
+    margin = _check.not_negative(function, f"{argument}.{size}", margin, finite=True)
     if not isinstance(reference, str):
-        reference = _check.finite(function, f"{argument}.{other}", _number(reference))
-    elif not reference:
-        _check.refuse(function, f"{argument}.{other}", "be a number or a name", reference)
+        reference = _check.finite(function, f"{argument}.{other}", reference)
     return Criterion(name, table["metric"], kind, reference, margin)
-
-
-def _number(value: Any) -> Any:
-    """Return a number as it is; true and false are none."""
-    return str(value) if isinstance(value, bool) else value

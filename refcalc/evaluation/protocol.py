@@ -157,7 +157,7 @@ class Protocol:
         names = [each.name for each in fields(cls)]
         for name in [*record, *names]:
             if name not in record or name not in names:
-                rule = "be given" if name in names else "be a field of Protocol, which has no such one"
+                rule = "be given" if name in names else "be a field of Protocol, which it is not"
                 _check.refuse("Protocol", name, rule, record.get(name))
         criteria = criteria_of("Protocol", "criteria", record["criteria"])
         return cls(**{**record, "units": _units(record["units"]), "criteria": criteria})

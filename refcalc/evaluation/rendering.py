@@ -4,14 +4,12 @@ __all__ = ["as_dict", "as_text"]
 
 from collections.abc import Iterator
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from refcalc import _json
+from refcalc.evaluation.content import Content, Verdict
 from refcalc.evaluation.figures import figures
 from refcalc.tally import Tally
-
-if TYPE_CHECKING:
-    from refcalc.evaluation.report import Report, Verdict
 
 WIDTH = 80
 NAMES = {
@@ -29,7 +27,7 @@ CANONICAL = (
 )
 
 
-def as_dict(report: "Report") -> dict[str, Any]:
+def as_dict(report: Content) -> dict[str, Any]:
     """Return the report as JSON can hold it."""
     known = None if report.known is None else _part(report.known, report.total)
     plain: dict[str, Any] = _json.plain(
@@ -57,7 +55,7 @@ def as_dict(report: "Report") -> dict[str, Any]:
     return plain
 
 
-def as_text(report: "Report") -> str:
+def as_text(report: Content) -> str:
     """Return the report as a table."""
     parts = (_head, _table, _parts, _baselines, _criteria, _spread, _worst, _ending)
     blocks = ["\n".join(part(report)) for part in parts]
@@ -87,7 +85,7 @@ def _share(nll: float, whole: float) -> float | None:
     return nll / whole if 0.0 < whole < float("inf") else None
 
 
-def _verdict(verdict: "Verdict") -> dict[str, Any]:
+def _verdict(verdict: Verdict) -> dict[str, Any]:
     criterion, value, reference, holds = verdict
     return {"name": criterion.name, **criterion.to_dict(), "value": value, "reference": reference, "holds": holds}
 
@@ -95,7 +93,7 @@ def _verdict(verdict: "Verdict") -> dict[str, Any]:
 # --- the table -------------------------------------------------------------------------------------------------------
 
 
-def _head(report: "Report") -> Iterator[str]:
+def _head(report: Content) -> Iterator[str]:
     protocol, total = report.protocol, report.total
     looked = {0: "not looked at before", 1: "looked at once before"}
     yield report.source
@@ -110,14 +108,14 @@ def _head(report: "Report") -> Iterator[str]:
     yield f"documents   {total.n_documents:,}"
 
 
-def _table(report: "Report") -> Iterator[str]:
+def _table(report: Content) -> Iterator[str]:
     yield f"{'':<18}{'value':>14}   = numerator / denominator"
     for name, figure in report.figures.items():
         fraction = f"{figure.numerator:.10g} {figure.unit} / {figure.denominator} {figure.counted.removeprefix('n_')}"
         yield f"{NAMES[name]:<18}{figure.value:>14.8g}   {f'exp({fraction})' if 'perplexity' in name else fraction}"
 
 
-def _parts(report: "Report") -> Iterator[str]:
+def _parts(report: Content) -> Iterator[str]:
     """The known and the unknown targets and the ends of the text, beside all."""
     parts = {"all targets": report.total, "known": report.known, "unknown": report.unknown, "end of text": report.eos}
     yield f"{'':<20}{'targets':>14}{'share':>9}{'nats':>16}{'share':>9}{'per target':>12}"
@@ -130,7 +128,7 @@ def _parts(report: "Report") -> Iterator[str]:
         yield f"{name:<20}{counts}{sums}" + (f"{part.mean_nll:>12.7g}" if part.n_targets else "")
 
 
-def _baselines(report: "Report") -> Iterator[str]:
+def _baselines(report: Content) -> Iterator[str]:
     columns = ("mean_nll", "perplexity", "bits_per_byte", "bits_per_char")
     yield f"{'':<20}" + "".join(f"{_short(name):>15}" for name in columns)
     rows = {"this model": report.total, **report.baselines, **{f"split {k}": v for k, v in report.splits.items()}}
@@ -140,7 +138,7 @@ def _baselines(report: "Report") -> Iterator[str]:
         yield f"{_cut(name, 20):<20}{''.join(cells)}".rstrip()
 
 
-def _criteria(report: "Report") -> Iterator[str]:
+def _criteria(report: Content) -> Iterator[str]:
     words = {True: "holds", False: "DOES NOT HOLD", None: "NOT KNOWN"}
     if report.verdicts:
         yield "criteria, written down before the run"
@@ -155,21 +153,21 @@ def _criteria(report: "Report") -> Iterator[str]:
         yield from _wrapped(f"{words[holds]:<15}", f"{criterion.name}: {NAMES[criterion.metric]} {shown}, {bound}")
 
 
-def _spread(report: "Report") -> Iterator[str]:
+def _spread(report: Content) -> Iterator[str]:
     least, quarter, median, three_quarters, most = (f"{length:,}" for length in report.lengths)
     yield f"targets a document: {least} to {most}; quarter {quarter}, half {median}, three quarters {three_quarters}"
     yield f"mean of the documents' own means, each weighing the same: {report.macro_mean_nll:.7g}"
     yield "(a macro average: another quantity than nats per target above)"
 
 
-def _worst(report: "Report") -> Iterator[str]:
+def _worst(report: Content) -> Iterator[str]:
     if report.worst:
         yield f"{'worst documents':<48}{'nats per target':>18}{'targets':>14}"
     for mean, document, n in report.worst:
         yield f"{_cut(str(document), 47):<48}{mean:>18.7g}{n:>14,}"
 
 
-def _ending(report: "Report") -> Iterator[str]:
+def _ending(report: Content) -> Iterator[str]:
     failed = [check for check in report.checks if not check.holds]
     yield f"multiplied back: {len(report.checks) - len(failed)} of {len(report.checks)} figures give the nll sum again"
     for check in failed:

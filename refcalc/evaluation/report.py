@@ -3,56 +3,30 @@
     S  the nll sum, in nats      N  the scored targets      B  the bytes of their text
 """
 
-__all__ = ["Lengths", "Report", "Verdict"]
+__all__ = ["Report"]
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import isinf
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 from refcalc import _check
 from refcalc._refusal import NoComparison, shown
 from refcalc.evaluation import rendering
-from refcalc.evaluation._sums import minus, times
-from refcalc.evaluation.criteria import Criterion
-from refcalc.evaluation.figures import Check, Figure, checks, figures
+from refcalc.evaluation._sums import times
+from refcalc.evaluation.content import Content, Lengths
 from refcalc.evaluation.log import Receipts
 from refcalc.evaluation.protocol import Protocol
 from refcalc.evaluation.totals import Totals
-from refcalc.exact_sum import ExactSum
 from refcalc.tally import Tally
 from refcalc.units import uniform_nll
 
-CANONICAL = (
-    "only the canonical encoding of each text was scored: other sequences of tokens that spell the same text have "
-    "probability too, so the figures are those of the encoded text, not of the text"
-)
 OF_ANOTHER_MODEL = ("checkpoint", "dtype", "log_base", "looks", "criteria")
 OF_ANOTHER_SPLIT = ("corpus", "split", "looks", "criteria")
 
 
-class Lengths(NamedTuple):
-    """How many targets the documents have: of so many, at least a quarter, a half ... have no more than this."""
-
-    least: int
-    quarter: int
-    median: int
-    three_quarters: int
-    most: int
-
-
-class Verdict(NamedTuple):
-    """What became of a criterion; holds is None where its reference is not known."""
-
-    criterion: Criterion
-    value: float | None
-    reference: float | None
-    holds: bool | None
-
-
 @dataclass(frozen=True)
-class Report:
+class Report(Content):
     """What an evaluation found: the totals are those of all receipts, whatever their order.
 
     total, eos, unknown: the Tally of all targets; of those that are the end of the text, and of those that the
@@ -61,6 +35,7 @@ class Report:
     worst: (mean nll, document, its targets), the highest first.
     baselines: by name; "uniform" gives each of the V tokens the same probability.  splits: the same of other splits.
 
+    >>> from refcalc import ExactSum
     >>> from refcalc.evaluation.log import ReceiptLog
     >>> from refcalc.evaluation.receipt import Receipt
     >>> digests = {"tokenizer": "t", "corpus": "c", "checkpoint": "k"}
@@ -76,19 +51,6 @@ class Report:
     >>> report.baselines["uniform"].mean_nll == uniform_nll(290)
     True
     """
-
-    source: str
-    protocol: Protocol
-    total: Tally
-    eos: Tally | None
-    unknown: Tally | None
-    n_windows: int | None
-    lengths: Lengths
-    macro_mean_nll: float
-    worst: tuple[tuple[float, str | int, int], ...]
-    baselines: dict[str, Tally]
-    splits: dict[str, Tally]
-    warnings: tuple[str, ...]
 
     @classmethod
     def of(
@@ -138,42 +100,6 @@ class Report:
             splits=elsewhere,
             warnings=tuple(_warnings(protocol, totals, total)),
         )
-
-    @property
-    def known(self) -> Tally | None:
-        """The targets that the vocabulary has: beside the total, never instead of it."""
-        if self.unknown is None or isinf(float(self.unknown.nll_sum)):
-            return None
-        nll_sum = minus(cast(ExactSum, self.total.nll_sum), cast(ExactSum, self.unknown.nll_sum))
-        return Tally(nll_sum, self.total.n_targets - self.unknown.n_targets, n_documents=0)
-
-    @property
-    def figures(self) -> dict[str, Figure]:
-        """Every metric that was counted, by its name in Tally."""
-        return figures(self.total)
-
-    @property
-    def checks(self) -> list[Check]:
-        """The figures multiplied back to what they were made from."""
-        return checks(self.figures)
-
-    @property
-    def verdicts(self) -> tuple[Verdict, ...]:
-        """What became of each criterion of the protocol."""
-        return tuple(self._verdict(criterion) for criterion in self.protocol.criteria)
-
-    @property
-    def holds(self) -> bool:
-        """Whether all criteria hold; one that cannot be judged does not."""
-        return all(verdict.holds for verdict in self.verdicts)
-
-    def _verdict(self, criterion: Criterion) -> Verdict:
-        value, name = _value(self.total, criterion.metric), criterion.reference
-        named = {**self.splits, **self.baselines}
-        other = _value(named.get(name), criterion.metric) if isinstance(name, str) else name
-        if value is None or other is None:
-            return Verdict(criterion, value, other, None)
-        return Verdict(criterion, value, other, criterion.holds(value, other))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON can hold it: numbers that are not finite are text, and the sum loses no bit."""
@@ -225,10 +151,6 @@ def _lengths(counted: Counter[int]) -> Lengths:
         while len(found) < len(shares) and below >= shares[len(found)]:
             found.append(length)
     return Lengths(*found)
-
-
-def _value(tally: Tally | None, metric: str) -> float | None:
-    return None if tally is None or metric not in figures(tally) else figures(tally)[metric].value
 
 
 def _check_name(argument: str, name: str, taken: Mapping[str, Tally]) -> None:
