@@ -126,7 +126,7 @@ class _Side:
         self.n_unk = 0
         for line, receipt in receipts:
             if self.place.setdefault(receipt.document, len(self.nll)) != len(self.nll):
-                receipts.refuse(line, "name a document that no line before it names", repr(receipt.document))
+                receipts.refuse(line, "name a document that no line before it names", receipt.document)
             self.nll.append(float(not_negative(receipt.nll_sum)))
             for field, column in self.counts.items():
                 column.append(getattr(receipt, field) or 0)

@@ -70,7 +70,7 @@ class ScoredSplit:
         self.has_documents = numbers is not None
         for line, receipt in receipts:
             if receipt.document in self.targets:
-                receipts.refuse(line, "name a document that no line before it names", repr(receipt.document))
+                receipts.refuse(line, "name a document that no line before it names", receipt.document)
             self._add(receipt)
             if numbers is None:
                 continue

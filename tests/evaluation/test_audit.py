@@ -141,7 +141,7 @@ class Checklist(unittest.TestCase):
             (
                 "uniform baseline",
                 sound()._replace(uniform=(protocol(corpus="v1-test"), lines_of(TEST, math.log(289)))),
-                f"'c' has {math.log(289):.6g} nats per target, not {LOG_V:.6g}, 'd' has {math.log(289):.6g} nats per target, not {LOG_V:.6g}",
+                ", ".join(f"{d!r} has {math.log(289):.6g} nats per target, not {LOG_V:.6g}" for d in "cd"),
             ),
             (
                 "uniform baseline",
