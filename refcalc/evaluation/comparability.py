@@ -14,7 +14,7 @@ __all__ = ["DOCUMENTS", "Terms", "check_despite", "terms_of"]
 
 from collections.abc import Collection, Iterable
 from dataclasses import fields
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from refcalc import _check
 from refcalc._refusal import NoComparison, shown
@@ -73,15 +73,17 @@ def terms_of(ours: Protocol, theirs: Protocol, despite: Collection[str], per: st
         if names:
             withheld[each] = names
     offered = tuple(each for each in counted if each not in withheld)
+    if not counted:
+        units = " and ".join(", ".join(one.units) or "none" for one in (ours, theirs))
+        raise NoComparison(f"{NAME}: both must count {per}s, got protocols whose units are {units}")
     if not offered:
-        _refuse(asked, withheld, differences)
+        _refuse(withheld, differences)
     overruled = tuple(name for name in forbids if name in despite)
     return Terms(offered, withheld, differences, overruled, tuple(_cautions(ours, theirs, one_tokenizer)))
 
 
-def _refuse(asked: list[str], withheld: dict[str, tuple[str, ...]], differences: dict[str, tuple[Any, Any]]) -> None:
-    if not withheld:
-        raise NoComparison(f"{NAME}: both must count {asked[0]}s, got protocols whose units are others")
+def _refuse(withheld: dict[str, tuple[str, ...]], differences: dict[str, tuple[Any, Any]]) -> NoReturn:
+    """Refuse protocols that leave nothing to compare, with the fields in which they differ."""
     names = dict.fromkeys(name for each in withheld.values() for name in each)
     values = ", ".join(f"{name} {shown(differences[name][0])} and {shown(differences[name][1])}" for name in names)
     rule = f"have the same {', '.join(names)} (unless despite names what may differ)"
