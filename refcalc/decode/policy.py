@@ -2,7 +2,7 @@
 
 __all__ = ["ORDER", "Policy"]
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -83,9 +83,9 @@ class Policy:
         repetition_penalty: float = 1.0,
         frequency_penalty: float = 0.0,
         presence_penalty: float = 0.0,
-        banned: Sequence[int] = (),
+        banned: Collection[int] = (),
         bias: Mapping[int, float] | Sequence[tuple[int, float]] = (),
-        eos: int | Sequence[int] = (),
+        eos: int | Collection[int] = (),
         min_new: int = 0,
         max_new: int | None = None,
         context: int | None = None,
@@ -102,7 +102,7 @@ class Policy:
             presence_penalty=_check.finite(name, "presence_penalty", presence_penalty),
             banned=_ids("banned", banned),
             bias=_bias(bias),
-            eos=_ids("eos", eos if _check.is_sequence(eos) else [eos]),
+            eos=_ids("eos", eos if isinstance(eos, Set) or _check.is_sequence(eos) else [eos]),
             min_new=_check.count(name, "min_new", min_new),
             max_new=None if max_new is None else _check.count(name, "max_new", max_new, least=1),
             context=None if context is None else _check.count(name, "context", context, least=1),
@@ -158,7 +158,7 @@ class Policy:
 
 def _ids(argument: str, values: Any) -> tuple[int, ...]:
     """Return ids in ascending order, each once."""
-    ids = _check.items("Policy", argument, values)
+    ids = list(values) if isinstance(values, Set) else _check.items("Policy", argument, values)
     return tuple(sorted({_check.count("Policy", f"{argument}[{i}]", token) for i, token in enumerate(ids)}))
 
 

@@ -3,9 +3,11 @@
 __all__ = ["GenerationReceipt", "Step"]
 
 from dataclasses import dataclass
+from math import inf
 from typing import Any, NamedTuple
 
 from refcalc import _check, _json
+from refcalc.decode.pipeline import check_policy
 from refcalc.decode.policy import Policy
 
 
@@ -37,7 +39,8 @@ class GenerationReceipt:
     True
 
     Raises ValueError for steps that the policy cannot have generated: none, too many or too few, or tokens after an
-    eos; for a log-probability above 0 or nan; and where tokens were drawn and there is no seed.
+    eos; for a log-probability above 0 or nan; and where tokens were drawn and there is no seed.  TypeError for what is
+    of another kind.
     """
 
     prompt: tuple[int, ...]
@@ -48,16 +51,22 @@ class GenerationReceipt:
 
     def __post_init__(self) -> None:
         name = "GenerationReceipt"
+        check_policy(name, self.policy)
+        object.__setattr__(self, "prompt", tuple(_check.wholes(name, "prompt", self.prompt)))
+        steps = enumerate(_check.items(name, "steps", self.steps))
+        object.__setattr__(self, "steps", tuple(_checked(f"steps[{i}]", step) for i, step in steps))
         if self.seed is None and not self.policy.greedy:
             _check.refuse(name, "seed", "be given where the policy is not greedy", None)
-        for i, step in enumerate(self.steps):
-            for field, value in zip(Step._fields[1:], step[1:], strict=True):
-                if not value <= 0.0:  # true of nan as well
-                    _check.refuse(name, f"steps[{i}].{field}", "be the logarithm of a probability, at most 0", value)
+        if not isinstance(self.data, (bytes, type(None))):
+            _check.refuse(name, "data", "be bytes or None", self.data, TypeError)
+        self._refuse_another_end()
+
+    def _refuse_another_end(self) -> None:
+        name, most = "GenerationReceipt", self.policy.max_new or 0
         ended = [token in self.policy.eos for token in self.ids]
         if any(ended[:-1]):
             _check.refuse(name, f"steps[{ended.index(True)}].token", "be the last, it is an eos", self.ids)
-        if not ended or len(ended) > (most := self.policy.max_new or 0) or (len(ended) < most and not ended[-1]):
+        if not ended or len(ended) > most or (len(ended) < most and not ended[-1]):
             _check.refuse(name, "steps", "end with an eos or at max_new", self.ids)
 
     @property
@@ -122,8 +131,8 @@ class GenerationReceipt:
             _check.refuse(name, "record['data']", "be hexadecimal", data)
         seed = _field(record, "seed", int, type(None))
         seed = None if seed is None else _check.count(name, "record['seed']", seed)
-        prompt = tuple(_check.wholes(name, "record['prompt']", _field(record, "prompt", list)))
-        receipt = cls(prompt, Policy.from_dict(_field(record, "policy", dict)), seed, tuple(steps), data)
+        policy = Policy.from_dict(_field(record, "policy", dict))
+        receipt = cls(tuple(_field(record, "prompt", list)), policy, seed, tuple(steps), data)
         right = receipt.to_dict()
         if set(record) != set(right):
             _check.refuse(name, "record", f"have the keys {', '.join(right)}", list(record))
@@ -136,6 +145,18 @@ class GenerationReceipt:
 # --- private ---------------------------------------------------------------------------------------------------------
 
 
+def _checked(argument: str, step: Any) -> Step:
+    values = _check.items("GenerationReceipt", argument, step)
+    _check.same_length("GenerationReceipt", argument, values, "a Step", 3)
+    logprobs = []
+    for field, value in zip(Step._fields[1:], values[1:], strict=True):
+        logprobs.append(_check.real("GenerationReceipt", f"{argument}.{field}", value))
+        if not logprobs[-1] <= 0.0:  # true of nan as well
+            rule = "be the logarithm of a probability, at most 0"
+            _check.refuse("GenerationReceipt", f"{argument}.{field}", rule, value)
+    return Step(_check.count("GenerationReceipt", f"{argument}.token", values[0]), *logprobs)
+
+
 def _field(record: dict[str, Any], key: str, *kinds: type) -> Any:
     if not isinstance(record.get(key), kinds):
         kind = " or ".join("null" if each is type(None) else each.__name__ for each in kinds)
@@ -144,10 +165,8 @@ def _field(record: dict[str, Any], key: str, *kinds: type) -> Any:
 
 
 def _step(argument: str, record: Any) -> Step:
-    name = "GenerationReceipt.from_dict"
     if not isinstance(record, dict) or set(record) != set(Step._fields):
-        _check.refuse(name, argument, f"have the keys {', '.join(Step._fields)}", record)
-    token = _check.count(name, f"{argument}['token']", record["token"])
-    logprobs = [record[field] for field in Step._fields[1:]]
-    raw, processed = (float(each) if each == "-inf" else _check.real(name, argument, each) for each in logprobs)
-    return Step(token, raw, processed)
+        rule = f"have the keys {', '.join(Step._fields)}"
+        _check.refuse("GenerationReceipt.from_dict", argument, rule, record)
+    raw, processed = (-inf if record[field] == "-inf" else record[field] for field in Step._fields[1:])
+    return Step(record["token"], raw, processed)

@@ -87,9 +87,10 @@ def sequence_logprob(
         "none"     nothing; the largest is the answer of lm-evaluation-harness's acc
         "tokens"   T
         "bytes"    n_bytes, of the candidate's text in UTF-8; its acc_bytes
-        "chars"    n_chars, of the candidate's text; its acc_norm, which counts characters
+        "chars"    n_chars, of the candidate's text; its acc_norm
 
-    n_bytes, n_chars: given where they divide.
+    n_bytes, n_chars: given where they divide.  The harness leaves the space before a candidate out of them, though the
+        tokens hold it.
 
     >>> rows = [[1.0, 0.0], [0.0, 0.0]]
     >>> round(sequence_logprob(rows, [1, 0]), 9), round(sequence_logprob(rows, [1, 0], normalise="tokens"), 9)

@@ -28,13 +28,14 @@ def first_reaching(scores: Sequence[float], share: float, *, strictly: bool = Fa
 
     Accuracy: exact, where libm's exp is within 16 ulp.
     """
-    # Ledger of a cumulative sum beside the total, absolute, in units of the total: exp 2**-48; z - m, whose rounding
-    # moves e**(z - m) by at most e**-d d 2**-53 < 2**-54 a class; each addition 2**-53; underflow, less than 2**-1000.
-    # The total is as far off as the sums are, and the product rounds once.
+    # The masses e**(z - m) in whole units of 2**-64 add up without error.  What a sum is off by, as part of the total:
+    # libm's exp 2**-48; the rounding of z - m, which moves a mass by 2**-53 (m - z) of it, log(V) 2**-53 < 2**-48 in
+    # all, for the mean of m - z is at most the entropy.  The floor costs a unit a class.  So much once for the sum and
+    # once for the total that the share is taken of.
     m = max(scores)
-    sums = list(accumulate(exp(z - m) for z in scores))
-    target = share * sums[-1]
-    slack = sums[-1] * (ldexp(1.0, -46) + len(scores) * ldexp(1.0, -51))
+    sums = list(accumulate(int(ldexp(exp(z - m), 64)) for z in scores))
+    a, b = share.as_integer_ratio()
+    target, slack = sums[-1] * a // b, (sums[-1] >> 45) + 2 * len(scores) + 1
     low, high = bisect_left(sums, target - slack), bisect_right(sums, target + slack)
     # The first low sums fall short for certain, and sums[high] reaches the share for certain.
     while low < high:

@@ -4,7 +4,7 @@ import json
 import unittest
 from dataclasses import FrozenInstanceError, replace
 from itertools import permutations
-from math import inf, nan
+from math import inf, log, nan
 from typing import Any
 
 from refcalc import Policy
@@ -63,6 +63,14 @@ class Row(unittest.TestCase):
         self.assertEqual(process([0.0, 2.0], hot), [0.0, 0.5])
         self.assertEqual(process([0.0, 2.0], replace(hot, order=temperature_last)), [-inf, 0.5])
 
+    def test_truncation_comes_last_and_top_k_before_top_p(self) -> None:
+        shares = [log(0.4), log(0.3), log(0.2), log(0.1)]
+        self.assertEqual(process(shares, Policy(top_k=2, top_p=0.5))[1:], [-inf] * 3)  # 0.4 / 0.7 is enough
+        top_p_first = (*ORDER[:-2], "top_p", "top_k")
+        self.assertGreater(process(shares, Policy(top_k=2, top_p=0.5, order=top_p_first))[1], -inf)  # 0.4 is not
+        self.assertEqual(process([0.0, 5e-324], Policy(temperature=4.0, top_k=1)), [0.0, -inf])  # tied by rounding
+        self.assertEqual(process([0.0, log(0.9)], Policy(temperature=9.0, top_p=0.51)), [0.0, log(0.9) / 9.0])
+
     def test_greedy_leaves_out_what_does_not_change_the_largest(self) -> None:
         policy = Policy(temperature=0, top_k=1, top_p=0.1, banned=[2])
         self.assertEqual(process([1.0, 3.0, 9.0, 3.0], policy), [1.0, 3.0, -inf, 3.0])
@@ -94,6 +102,7 @@ class Kept(unittest.TestCase):
         self.assertEqual(Policy(eos=[2, 1, 2], banned=(7, 3)), Policy(eos=(1, 2), banned=[3, 7, 7]))
         self.assertEqual(Policy(bias={5: 1, 2: 0.5}), Policy(bias=[(2, 0.5), (5, 1.0)]))
         self.assertEqual(Policy(eos=3).eos, (3,))
+        self.assertEqual(Policy(eos={3, 1}, banned={5}), Policy(eos=[1, 3], banned=[5]))
         self.assertEqual(str(Policy(temperature=-0.0).temperature), "0.0")
 
     def test_it_does_not_change(self) -> None:

@@ -70,6 +70,7 @@ class Values(unittest.TestCase):
         for function, argument in WITH_PENALTY:
             with self.subTest(function.__name__):
                 self.assertEqual(function(row, argument, 0.5)[0], -inf)
+        self.assertEqual(penalise_frequency([-inf, 1.0], {0: 100}, -1e307), [-inf, 1.0])  # no inf - inf
         self.assertEqual(keep_top_k([-inf, 1.0, -inf], 3), [-inf, 1.0, -inf])
 
     def test_no_row_is_changed_in_place(self) -> None:

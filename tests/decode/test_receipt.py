@@ -116,6 +116,22 @@ class Refusals(unittest.TestCase):
         message = "GenerationReceipt: seed must be given where the policy is not greedy, got None"
         self.assert_refused(message, GenerationReceipt, (0,), Policy(max_new=1), None, (step,))
 
+    def test_kinds(self) -> None:
+        step = Step(1, -1.0, -1.0)
+        for message, arguments in [
+            ("policy must be a Policy, got {}", ((0,), {}, None, (step,))),
+            ("prompt[0] must be a whole number, got 'a'", (("a",), ONE, None, (step,))),
+            ("steps[0].token must be a whole number, got 1.0", ((0,), ONE, None, (Step(1.0, -1.0, -1.0),))),
+            ("steps[0].raw_logprob must be a number, got '-1'", ((0,), ONE, None, (Step(1, "-1", -1.0),))),
+            ("steps must be a sequence, got 3", ((0,), ONE, None, 3)),
+            ("data must be bytes or None, got 'ab'", ((0,), ONE, None, (step,), "ab")),
+        ]:
+            self.assert_refused(f"GenerationReceipt: {message}", GenerationReceipt, *arguments, kind=TypeError)
+
+    def test_lists_of_plain_values_are_taken(self) -> None:
+        receipt = GenerationReceipt([0], ONE, None, [(1, -0.5, -0.25)], b"ok")  # type: ignore[arg-type, list-item]
+        self.assertEqual(receipt, receipt_of(b"ok"))
+
     def test_a_record_that_contradicts_itself(self) -> None:
         for key, value, message in [
             ("ids", [2], "record['ids'] must be [1], by the rest, got [2]"),
