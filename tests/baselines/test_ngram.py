@@ -336,7 +336,7 @@ class Bits(unittest.TestCase):
                 text=True,
                 check=True,
             ).stdout
-            for seed in ("0", "1")
+            for seed in ("0", "1", "2")
         }
         self.assertEqual(len(outputs), 1)
         self.assertEqual(len(outputs.pop().splitlines()), 3)
