@@ -148,7 +148,7 @@ def _eos(runs: Sequence[ScoredSplit]) -> Check:
     for run in runs:
         if len(run.wrong_eos):
             faults.add(f"EOS of {run.protocol.split}: {run.wrong_eos}")
-        if run.n_eos is None:
+        if run.n_eos is None and run.protocol.eos_id is not None:
             missing.add(f"the receipts of {run.protocol.split} do not count EOS")
     n_eos = sum(run.n_eos or 0 for run in runs)
     return _judged("EOS", faults, missing, f"{n_eos:,} scored, as the protocol has it")
@@ -170,7 +170,7 @@ def _uniform(runs: Sequence[ScoredSplit], uniform: Receipts | None) -> Check:
         cost, allowed = uniform_cost(run.protocol)
         if run.mean_nll is not None and cost + allowed < run.mean_nll < inf:
             means = f"{run.mean_nll:.6g} nats per target, more than log V = {cost:.6g}"
-            faults.add(f"{run.protocol.split} costs {means}: are the labels shifted?")
+            faults.add(f"{run.protocol.split} costs {means}: are the labels shifted, or is the model untrained?")
     if uniform is None:
         missing.add("no receipts of a uniform model were given; the costs lie below log V")
     else:

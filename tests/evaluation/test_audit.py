@@ -7,6 +7,7 @@ import math
 import unittest
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 from typing import Any, NamedTuple
 
@@ -136,7 +137,8 @@ class Checklist(unittest.TestCase):
             (
                 "uniform baseline",
                 with_test(sound(), lambda _: lines_of(TEST, 6.5)),
-                f"test costs 6.5 nats per target, more than log V = {LOG_V:.6g}: are the labels shifted?",
+                f"test costs 6.5 nats per target, more than log V = {LOG_V:.6g}: "
+                "are the labels shifted, or is the model untrained?",
             ),
             (
                 "uniform baseline",
@@ -184,6 +186,15 @@ class Checklist(unittest.TestCase):
         result = audit({"train": TRAIN})
         self.assertEqual({words(result, name) for name in OF_RUN}, {"no receipts were given"})
         self.assertEqual(words(result, "duplicates across splits"), "there is one split only")
+
+    def test_a_protocol_without_eos_has_none_to_count(self) -> None:
+        run = with_protocols(sound()._replace(documents={}, uniform=None), eos_id=None, eos_scored=False)
+        bare = {"n_eos": None, "eos_nll": None}
+        lines = {split: [replace(line, **bare) for line in each] for split, each in run.lines.items()}
+        result = run._replace(lines=lines).audit()
+        self.assertEqual((verdicts(result)["EOS"], words(result, "EOS")), ("pass", "0 scored, as the protocol has it"))
+        run = sound()._replace(lines={**sound().lines, "test": lines["test"]}, uniform=None)
+        self.assertEqual(words(run.audit(), "EOS"), "the receipts of test do not count EOS")
 
     def test_the_gap_takes_train_another_split_and_one_protocol(self) -> None:
         only = sound()._replace(protocols={"test": sound().protocols["test"]})
