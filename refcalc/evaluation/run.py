@@ -6,7 +6,8 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import exp, inf
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, runtime_checkable
+from typing import Protocol as Protocol_
 
 from refcalc import _check
 from refcalc._check import Nested
@@ -20,7 +21,16 @@ from refcalc.tally import text_counts
 from refcalc.targets import windows
 from refcalc.units import LOG_2, LOG_10
 
-Model = Callable[[list[int]], Nested]
+
+@runtime_checkable
+class Baseline(Protocol_):
+    """What the models of refcalc.baselines have in common."""
+
+    def nll(self, token: Any, context: Sequence[Any] = (), /) -> float:
+        """Return -log p(token | context), in nats."""
+
+
+Model = Callable[[list[int]], Nested] | Baseline
 SCORES = ("logits", "log_probabilities")
 NATS = {"e": 1.0, "2": LOG_2, "10": LOG_10}
 SHOWN_EVERY = 0.1  # seconds
@@ -54,7 +64,9 @@ def evaluate(
 
     documents: Documents, or tuples (id, tokens, text), gone through once.
     model: takes the token ids of a window, at most protocol.window, and returns a row of V scores for each: row t has
-        read the ids 0 to t.  Whether it is in evaluation mode, and computes no gradients, is the caller's affair.
+        read the ids 0 to t.  Whether it is in evaluation mode, and computes no gradients, is the caller's affair.  Or a
+        baseline: anything with a method nll(token, context), as the models of refcalc have it, which is asked for each
+        target after the ids of its window.
     receipts_path: the file of receipts, see refcalc.evaluation.log.  Documents that have their receipt there are not
         scored again, so that a run which was killed goes on when it is started again; the file is then the same to the
         last byte as if it had not been killed.  None keeps the receipts in memory.
@@ -105,17 +117,11 @@ def _score(document: Document, model: Model, protocol: Protocol, scores: str) ->
     """Return the receipt of a document."""
     at = f"document {document.id!r}"
     tokens, counts = _tokens(at, document, protocol), _counts(at, document, protocol)
-    nll_of = _of_logits if scores == "logits" else _of_log_probabilities
     found: list[tuple[int, float]] = []  # target, nll
     n_windows = 0
     for inputs, targets in _windows(tokens, protocol):
-        rows = model(inputs)
-        _check.same_length("evaluate", f"{at}: rows of window {n_windows}", rows, "its tokens", len(inputs))
-        for t, target in enumerate(targets):
-            if target != protocol.ignore_index:
-                place = f"{at}: row {t} of window {n_windows}"
-                _check.same_length("evaluate", place, rows[t], "the vocabulary", protocol.vocab_size)
-                found.append((target, nll_of(place, rows[t], target, protocol)))
+        nll_of = _of_window(f"{at}: window {n_windows}", inputs, model, protocol, scores)
+        found += [(y, nll_of(t, y)) for t, y in enumerate(targets) if y != protocol.ignore_index]
         n_windows += 1
     parts: dict[str, Any] = {}
     for part, token in (("eos", protocol.eos_id), ("unk", protocol.unk_id)):
@@ -158,12 +164,27 @@ def _counts(at: str, document: Document, protocol: Protocol) -> dict[str, Any]:
     return {f"n_{unit}": counted[f"n_{unit}"] for unit in protocol.units}
 
 
+def _of_window(
+    at: str, inputs: list[int], model: Model, protocol: Protocol, scores: str
+) -> Callable[[int, int], float]:
+    """Return the function from a row's number t and its target to the nll."""
+    if isinstance(model, Baseline):
+        ask = model.nll
+        return lambda t, y: _check.not_negative("evaluate", f"{at}: nll of row {t}", ask(y, inputs[: t + 1]))
+    rows = model(inputs)
+    _check.same_length("evaluate", f"{at}: rows", rows, "its tokens", len(inputs))
+    nll_of = _of_logits if scores == "logits" else _of_log_probabilities
+    return lambda t, y: nll_of(f"{at}: row {t}", rows[t], y, protocol)
+
+
 def _of_logits(at: str, row: Any, target: int, protocol: Protocol) -> float:
+    _check.same_length("evaluate", at, row, "the vocabulary", protocol.vocab_size)
     return row_nll("evaluate", at, row, at, target)
 
 
 def _of_log_probabilities(at: str, row: Any, target: int, protocol: Protocol) -> float:
     """Return minus the log-probability in nats, which may be below 0 by the rounding of the dtype and no more."""
+    _check.same_length("evaluate", at, row, "the vocabulary", protocol.vocab_size)
     scale = NATS[protocol.log_base]
     values = [scale * x for x in _check.floats("evaluate", at, _check.row("evaluate", at, row))]
     total = logsumexp(values) if max(values) > -inf else -inf
