@@ -62,7 +62,10 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     """Return what the command prints, and its exit status."""
     from refcalc.evaluation.verify import verify  # noqa: PLC0415 (other commands do not need it)
 
-    reported = dict(map(_pair, options.reported))
+    pairs = [*map(_pair, options.reported)]
+    reported = dict(pairs)
+    if len(reported) < len(pairs):
+        raise ValueError(f"verify: --reported must name each number once, got {', '.join(name for name, _ in pairs)}")
     found = verify(options.files, vocab_size=options.vocab_size, reported=reported, dtype=options.dtype)
     status = 0 if found.agrees else 1
     if not options.json:

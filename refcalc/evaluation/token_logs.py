@@ -9,20 +9,21 @@ from typing import Any
 
 from refcalc import _check, _rounding, units
 from refcalc.diagnosis import diagnose
-from refcalc.evaluation.readers import Opened, documents, open_log
+from refcalc.evaluation.readers import Opened, documents, open_log, report
 from refcalc.evaluation.readers.check import Check, Examined, judged
 from refcalc.evaluation.readers.log import ALIASES, COUNTS, QUANTITIES, Document, Findings
 from refcalc.evaluation.readers.published import claims_of
 from refcalc.evidence import Records
 from refcalc.tally import Tally
 
-PUBLISHED = "published quantities"
+PUBLISHED = ("published quantities", "report")
 DENOMINATORS = {
     "bits_per_byte": "n_bytes",
     "bits_per_char": "n_chars",
     "byte_perplexity": "n_bytes",
     "word_perplexity": "n_words",
 }
+REPORTED = "reported"
 MOST_TARGETS = 200_000  # that a diagnosis looks at
 SHOWN = 20  # claims about single documents that do not agree
 
@@ -44,10 +45,8 @@ def examine(opened: list[Opened], reported: Mapping[str, Any], vocab_size: int |
                 wrong.append(check)
     if not total.n_targets:
         _check.refuse(logs[0].path, "the file", "hold a scored target", 0)
-    for each in opened:
-        if each.format == PUBLISHED:
-            found.publish(each.only(), claims_of(each.first.printed()))
-    claims = [*((record.place, claims) for record, claims in found.published), ("reported", _named_here(reported))]
+    _publish(opened, logs, found)
+    claims = [*((record.place, claims) for record, claims in found.published), (REPORTED, _named_here(reported))]
     checks = [check for place, each in claims for check in _checks(place, each, total, found, dtype)]
     if not all(check.agrees for check in checks):
         checks = [*_diagnosed(checks, logs, total, dtype)]
@@ -60,7 +59,7 @@ def examine(opened: list[Opened], reported: Mapping[str, Any], vocab_size: int |
 
 def _logs(opened: list[Opened]) -> list[Opened]:
     """Return the logs among the files, refused where they are of several formats."""
-    logs = [each for each in opened if each.format != PUBLISHED]
+    logs = [each for each in opened if each.format not in PUBLISHED]
     if not logs:
         _check.refuse("verify", "paths", "name a log beside what was published", [each.path for each in opened])
     for each in logs[1:]:
@@ -68,6 +67,19 @@ def _logs(opened: list[Opened]) -> list[Opened]:
             rule = f"be of the same format as {logs[0].path} ({logs[0].format})"
             _check.refuse(each.path, "the file", rule, each.format)
     return logs
+
+
+def _publish(opened: list[Opened], logs: list[Opened], found: Findings) -> None:
+    """Take in what was published beside the logs."""
+    for each in opened:
+        if each.format == "report":
+            record = each.only()
+            found.publish(record, report.claims(record))
+            if len(logs) == 1 and logs[0].format == "receipts":
+                report.hold(record, logs[0].path, found)
+        elif each.format in PUBLISHED:
+            record = each.only()
+            found.publish(record, claims_of(record, record.printed()))
 
 
 def _added(total: Tally, document: Document) -> Tally:
@@ -95,21 +107,26 @@ def _checks(place: str, claims: Mapping[str, Any], tally: Tally, found: Findings
     """Yield the verdict on each claim about a tally."""
     for quantity, claim in claims.items():
         if quantity in COUNTS:
-            count = getattr(tally, quantity)
-            if count is None:
-                found.unverified[f"{place}: {quantity}"] = "the log does not count it"
-            else:
+            if (count := getattr(tally, quantity)) is not None:
                 yield judged(place, quantity, claim, (count,), exact=True)
+                continue
+        elif quantity == "nll_sum" or getattr(tally, DENOMINATORS.get(quantity, "n_targets")):
+            yield _judged((place, quantity, claim), tally, found, dtype)
             continue
-        try:
-            value = float(getattr(tally, quantity))
-        except ValueError as refusal:
-            found.unverified[f"{place}: {quantity}"] = str(refusal)
-            continue
-        error, why = _allowed(quantity, value, tally, dtype, found.uncertain), f"the rounding of {dtype}"
-        if found.rounded is not None:
-            why = f"the log's {found.rounded} decimals"
-        yield judged(place, quantity, claim, (value,), error=error, why=why)
+        why = f"the log does not count {DENOMINATORS.get(quantity, quantity)}"
+        if place == REPORTED:
+            _check.refuse("verify", f"reported[{quantity!r}]", f"be what the log can give ({why})", claim)
+        found.unverified[f"{place}: {quantity}"] = why
+
+
+def _judged(claim: tuple[str, str, Any], tally: Tally, found: Findings, dtype: str) -> Check:
+    """Return the verdict on what a place says a quantity is, in which rounding in dtype and in the log is forgiven."""
+    place, quantity, published = claim
+    value = float(getattr(tally, quantity))
+    error, why = _allowed(quantity, value, tally, dtype, found.uncertain), f"the rounding of {dtype}"
+    if found.rounded is not None:
+        why = f"the log's {found.rounded} decimals"
+    return judged(place, quantity, published, (value,), error=error, why=why)
 
 
 def _allowed(quantity: str, value: float, tally: Tally, dtype: str, uncertain: float) -> float:

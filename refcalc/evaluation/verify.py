@@ -89,6 +89,8 @@ def verify(
     files = [os.fsdecode(paths)] if isinstance(paths, (str, os.PathLike)) else [os.fsdecode(path) for path in paths]
     if not files:
         _check.refuse("verify", "paths", "name at least one file", files)
+    if len({os.path.realpath(path) for path in files}) < len(files):
+        _check.refuse("verify", "paths", "name each file once", files)
     if vocab_size is not None:
         vocab_size = _check.count("verify", "vocab_size", vocab_size, least=1)
     _check.choice("verify", "dtype", dtype, tuple(_rounding.FORMATS))
@@ -97,8 +99,8 @@ def verify(
     if any(each.format == HARNESS for each in opened):
         format_, examined = HARNESS, _of_harness(opened, claims, vocab_size)
     else:
-        format_ = next((each.format for each in opened if each.format != PUBLISHED), PUBLISHED)
         examined = examine(opened, claims, vocab_size, dtype)
+        format_ = next(each.format for each in opened if each.format not in PUBLISHED)
     found = examined.found
     return Verification(
         tuple(files), format_, examined.checks, examined.agreeing, tuple(found.contradictions), found.n_contradictions,

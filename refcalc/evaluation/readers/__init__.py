@@ -7,9 +7,9 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from refcalc import _check
-from refcalc.evaluation.readers import chat, completions, json_lines, lm_eval, published, receipts, vllm
+from refcalc.evaluation.readers import chat, completions, json_lines, lm_eval, published, receipts, report, vllm
 from refcalc.evaluation.readers.log import Document, Findings
-from refcalc.evaluation.readers.records import Record, records
+from refcalc.evaluation.readers.records import Record, read_records
 
 # In the order of the search: what is more particular comes first.
 FORMATS: dict[str, Any] = {
@@ -18,6 +18,7 @@ FORMATS: dict[str, Any] = {
     "vLLM prompt_logprobs": vllm,
     "completions": completions,
     "chat completions": chat,
+    "report": report,
     "JSON lines": json_lines,
     "published quantities": published,
 }
@@ -45,7 +46,7 @@ class Opened(NamedTuple):
 
 def open_log(path: str) -> Opened:
     """Return a file with its format; what is of no known format is refused with what was looked for."""
-    rest = records(path)
+    rest = read_records(path)
     first = next(rest)
     for name, module in FORMATS.items():
         if module.recognises(first.value):
@@ -73,4 +74,4 @@ def _seen(value: Any) -> Any:
     """Return what a refusal shows of a record: the keys of an object."""
     if not isinstance(value, dict):
         return value
-    return f"an object with {', '.join(list(value)[:SHOWN])}"
+    return f"an object with {', '.join(list(value)[:SHOWN]) or 'no keys'}"

@@ -53,8 +53,9 @@ def judged(
     text, value = printed(published), float(published)
     best = recomputed[0]
     slack = 0.0 if exact or (not isinstance(published, str) and significant(text) < ENOUGH) else half_unit(text)
-    if any(value == each or abs(value - each) <= slack for each in recomputed):
-        return Check(place, quantity, text, best, True, "all printed digits agree")
+    for each in recomputed:
+        if value == each or abs(value - each) <= slack:
+            return Check(place, quantity, text, each, True, "all printed digits agree")
     if isfinite(value) and isfinite(best) and abs(value - best) <= error + slack:
         return Check(place, quantity, text, best, True, f"agrees within {why}")
     return Check(place, quantity, text, best, False, _off(value, best))

@@ -7,6 +7,7 @@
     logprob_sum, sum_logprobs, loglikelihood
     n_targets (n_tokens, num_tokens), n_bytes, n_chars, n_words
     text                                    the text of the scored tokens
+    document, doc_id, id                    what the document is called, each once
     mean_nll (loss), perplexity (ppl), bits_per_byte (bpb), ...
                                             what the log says of the document, to be computed again
 
@@ -34,6 +35,7 @@ SUMS = {
     **dict.fromkeys(("nll_sum", "sum_nll", "total_nll", "nll"), nll),
     **dict.fromkeys(("logprob_sum", "sum_logprobs", "loglikelihood"), log_probability),
 }
+IDS = ("document", "doc_id", "id")
 LOOKED_FOR = "JSON lines with token_logprobs or nlls (lists), or with nll_sum and n_targets"
 
 
@@ -52,20 +54,22 @@ def documents(record: Record, found: Findings) -> Iterator[Document]:
     """Yield the document of a record; a summary goes to the findings."""
     value = record.value
     if set(value) == {"summary"}:
-        found.publish(record, claims_of(record.printed()["summary"]))
+        found.publish(record, claims_of(record, record.printed()["summary"]))
         return
-    claims = {name: claim for name, claim in claims_of(record.printed()).items() if name in QUANTITIES}
+    if (key := next((key for key in IDS if isinstance(value.get(key), (str, int))), None)) is not None:
+        found.once(record, key, value[key])
+    claims = _claims(record)
     counts = {name: _counted(record, name) for name in COUNTS if name not in ("n_targets", "n_documents")}
-    key = _key(value, LISTS, list)
+    listed = _key(value, LISTS, list)
     total = _sum(record)
     stated = None if (name := _targets(value)) is None else count(record, name, value[name])
-    if key is None:
+    if listed is None:
         _of_text(record, found, counts, whole=True)
         tally = _tally(record, total, stated, counts)
-        yield Document(record, None, tally, {k: v for k, v in claims.items() if k != "nll_sum"})
+        yield Document(record, None, tally, claims)
         return
-    nlls = _scored(record, key)
-    _of_text(record, found, counts, whole=len(nlls) == len(value[key]))
+    nlls = _scored(record, listed)
+    _of_text(record, found, counts, whole=len(nlls) == len(value[listed]))
     if stated is not None:
         claims["n_targets"] = stated
     if total is not None:
@@ -74,6 +78,14 @@ def documents(record: Record, found: Findings) -> Iterator[Document]:
 
 
 # --- private ---------------------------------------------------------------------------------------------------------
+
+
+def _claims(record: Record) -> dict[str, Any]:
+    """Return what the record says of its document, but for its sum."""
+    if not any(ALIASES.get(key, key) in QUANTITIES for key in record.value):
+        return {}
+    claims = claims_of(record, {key: each for key, each in record.printed().items() if key not in SUMS})
+    return {name: claim for name, claim in claims.items() if name in QUANTITIES}
 
 
 def _key(value: dict[str, Any], names: dict[str, Any], kind: type) -> str | None:

@@ -62,6 +62,7 @@ class Findings:
         self.published: list[tuple[Record, dict[str, Any]]] = []  # what the log says of all documents
         self.vocab_sizes: set[int] = set()  # that the log names
         self.protocols: set[str] = set()
+        self._named: set[str | int] = set()
         self.values = 0
         self.above_zero, self.largest = 0, 0.0
         self.placeholders = 0
@@ -78,6 +79,12 @@ class Findings:
         """Hold two copies of a value against each other, each given with its name."""
         if one[1] != other[1]:
             self.contradict(record.place, f"{one[0]} says {_shown(one[1])}, {other[0]} says {_shown(other[1])}")
+
+    def once(self, record: Record, key: str, name: str | int) -> None:
+        """Keep that a document was named, each of which is there once."""
+        if name in self._named:
+            self.contradict(record.place, f"{key} names {name!r}, as a line before it does")
+        self._named.add(name)
 
     def note(self, words: str, record: Record) -> None:
         """Keep something to be warned of, once for all records."""

@@ -1,6 +1,6 @@
 """The JSON records of a file: its lines one by one, or the one value, or the array, that the whole file is."""
 
-__all__ = ["LONGEST", "Printed", "Record", "records"]
+__all__ = ["LONGEST", "Printed", "Record", "read_records"]
 
 from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple, NoReturn
@@ -42,7 +42,7 @@ class Record(NamedTuple):
         _check.refuse(self.path, f"{self.at}: {argument}" if argument else self.at, rule, value, kind)
 
 
-def records(path: str) -> Iterator[Record]:
+def read_records(path: str) -> Iterator[Record]:
     """Yield the records of a file, reading a line at a time where each line is one.
 
     Raises ValueError for what is no JSON, naming the line, and for a file without any; OSError as open does.

@@ -13,7 +13,7 @@ from refcalc.evaluation.readers.lm_eval.aggregates import Numbers, group_mean, g
 from refcalc.evaluation.readers.lm_eval.naming import named
 from refcalc.evaluation.readers.lm_eval.task import Task
 from refcalc.evaluation.readers.log import Findings
-from refcalc.evaluation.readers.records import Record, records
+from refcalc.evaluation.readers.records import Record, read_records
 
 NO_SAMPLES = "no samples of it were given"
 PLAIN = ("name", "alias", "sample_len", "sample_count", "samples")  # what results say beside metrics
@@ -151,6 +151,23 @@ class _Run:
                 other = self.published.get(name, {}).get(key)
                 if other is not None:
                     self.found.same(self.record, (f"groups[{name!r}][{key!r}]", value), ("results", other))
+        for name in self.tasks:
+            config = self._table("configs").get(name, {})
+            self._same(name, "n-shot", config.get("num_fewshot"), "num_fewshot")
+            self._same(name, "versions", (config.get("metadata") or {}).get("version"), "metadata.version")
+            sizes = self._table("n-samples").get(name) or {}
+            original, effective = sizes.get("original"), sizes.get("effective")
+            if original == effective:
+                continue
+            self.found.note(f"{name}: {effective} of its {original} documents were evaluated", self.record)
+            if self._table("config").get("limit", 0) is None:
+                self.found.contradict(self.record.place, f"n-samples[{name!r}] differ, but config has no limit")
+
+    def _same(self, name: str, table: str, value: Any, key: str) -> None:
+        """Hold an entry of a table against the same of a task's configuration."""
+        entry = self._table(table).get(name)
+        if entry is not None and value is not None:
+            self.found.same(self.record, (f"{table}[{name!r}]", entry), (f"configs[{name!r}].{key}", value))
 
     # --- parts -------------------------------------------------------------------------------------------------------
 
@@ -207,7 +224,8 @@ class _Run:
             )
             if isinstance(numbers, str):
                 return f"{leaf}: {numbers}"
-            values.append(numbers[0])
+            published = float(self.published[leaf][key])
+            values.append(published if published in numbers else numbers[0])
         sizes = [self.tasks[leaf].size for leaf in leaves]
         if is_error and sum(sizes) <= len(sizes):
             return "its tasks have too few documents"
@@ -216,7 +234,7 @@ class _Run:
 
 
 def _samples(path: str) -> Iterator[Record]:
-    for record in records(path):
+    for record in read_records(path):
         if not recognises_sample(record.value):
             keys = sorted(record.value) if isinstance(record.value, dict) else record.value
             record.refuse("", "be a logged sample (doc_id, doc, resps, filtered_resps), as the first one is", keys)
