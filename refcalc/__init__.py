@@ -62,10 +62,13 @@ if TYPE_CHECKING:
     from refcalc.decode.scoring import constrained_nll, sequence_logprob
     from refcalc.diagnosis import Diagnosis, diagnose
     from refcalc.divergence import kl_divergence, kl_divergence_gradient, z_loss, z_loss_gradient
+    from refcalc.evaluation.audit import audit
+    from refcalc.evaluation.compare_reports import compare_reports
     from refcalc.evaluation.protocol import Protocol
     from refcalc.evaluation.receipt import Receipt
     from refcalc.evaluation.report import Report
     from refcalc.evaluation.run import evaluate
+    from refcalc.evaluation.verify import verify
     from refcalc.evidence import Batch, Records
     from refcalc.mistakes import MISTAKES
     from refcalc.probes import probe
@@ -91,6 +94,7 @@ __all__ = [
     "UniformBaseline",
     "WittenBell",
     "assert_close",
+    "audit",
     "bits_per_byte",
     "bits_per_char",
     "bits_per_token",
@@ -99,6 +103,7 @@ __all__ = [
     "byte_perplexity",
     "causal_lm_loss",
     "compare",
+    "compare_reports",
     "compressed_bits",
     "constrained_nll",
     "cross_entropy",
@@ -139,6 +144,7 @@ __all__ = [
     "softmax",
     "token_nll",
     "uniform_nll",
+    "verify",
     "windows",
     "word_perplexity",
     "z_loss",
@@ -164,8 +170,10 @@ _LOADED_ON_USE = {
     "UniformBaseline": "refcalc.baselines.unigram",
     "WittenBell": "refcalc.baselines.ngram",
     "assert_close": "refcalc.closeness",
+    "audit": "refcalc.evaluation.audit",
     "bootstrap": "refcalc.resampling",
     "compare": "refcalc.closeness",
+    "compare_reports": "refcalc.evaluation.compare_reports",
     "compressed_bits": "refcalc.baselines.compression",
     "constrained_nll": "refcalc.decode.scoring",
     "diagnose": "refcalc.diagnosis",
@@ -186,6 +194,7 @@ _LOADED_ON_USE = {
     "scaled_dot_product_attention": "refcalc.attention",
     "seed_noise": "refcalc.resampling",
     "sequence_logprob": "refcalc.decode.scoring",
+    "verify": "refcalc.evaluation.verify",
     "z_loss": "refcalc.divergence",
     "z_loss_gradient": "refcalc.divergence",
 }
