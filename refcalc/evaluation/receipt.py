@@ -119,7 +119,7 @@ class Receipt:
         for key in REQUIRED:
             if record.get(key) is None:
                 _check.refuse("Receipt", "record", f"have the key {key}", sorted(record))
-        if record.get("n_documents") is not None and _check.count("Receipt", "n_documents", record["n_documents"]) > 1:
+        if record.get("n_documents") is not None and _check.whole("Receipt", "n_documents", record["n_documents"]) != 1:
             _check.refuse("Receipt", "n_documents", "be 1, for a receipt is of one document", record["n_documents"])
         values: dict[str, Any] = {key: record.get(key) for key in KEYS if key != "n_documents"}
         for nll in ("nll_sum", *PARTS.values()):
