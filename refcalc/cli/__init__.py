@@ -12,9 +12,9 @@ import sys
 from collections.abc import Sequence
 
 from refcalc._refusal import NoComparison
-from refcalc.cli import audit, baselines, bootstrap, compare, diagnose, loss, mistakes, probe, report, seeds
+from refcalc.cli import audit, baselines, bootstrap, compare, diagnose, loss, mistakes, probe, report, seeds, verify
 
-COMMANDS = (loss, diagnose, mistakes, probe, baselines, bootstrap, seeds, report, audit, compare)
+COMMANDS = (loss, diagnose, mistakes, probe, baselines, bootstrap, seeds, report, audit, compare, verify)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
