@@ -13,6 +13,7 @@ __all__ = ["slope_of_p", "slope_of_q"]
 
 from collections import Counter
 from fractions import Fraction
+from functools import cache
 from math import inf
 
 from refcalc.exact._enclosures import difference, product
@@ -57,13 +58,16 @@ def slope_of_p(name: str, x: Row, gains: list[Fraction], share: Fraction) -> lis
         exact = [share * (g - mean) / x.ties if a > -inf else ZERO for a, g in zip(x.xs, gains, strict=True)]
         return [nearest(each.numerator, each.denominator) for each in exact]
 
+    @cache
+    def mean_gain(level: int) -> Enclosure:
+        return product(weighted_tail(x, gains, level), x.share(level))
+
     def class_slope(a: float, g: Fraction) -> float:
         if a == -inf or means == {g}:
             return 0.0
 
         def enclose(level: int) -> Enclosure:
-            mean = product(weighted_tail(x, gains, level), x.share(level))
-            return affine(ZERO, share, product(affine(g, -ONE, mean), probability(x, a, level)))
+            return affine(ZERO, share, product(affine(g, -ONE, mean_gain(level)), probability(x, a, level)))
 
         return rounded(name, enclose, start=2)
 
