@@ -118,14 +118,14 @@ def _table(report: Content) -> Iterator[str]:
 def _parts(report: Content) -> Iterator[str]:
     """The known and the unknown targets and the ends of the text, beside all."""
     parts = {"all targets": report.total, "known": report.known, "unknown": report.unknown, "end of text": report.eos}
-    yield f"{'':<20}{'targets':>14}{'share':>9}{'nats':>16}{'share':>9}{'per target':>12}"
+    yield f"{'':<12}{'targets':>20}{'share':>9}{'nats':>16}{'share':>9}{'per target':>14}"
     for name, part in parts.items():
         if part is None:
             continue
         nll, share = float(part.nll_sum), _share(float(part.nll_sum), float(report.total.nll_sum))
-        counts = f"{part.n_targets:>14,}{part.n_targets / report.total.n_targets:>9.2%}"
-        sums = f"{nll:>16,.8g}{'' if share is None else f'{share:.2%}':>9}"
-        yield f"{name:<20}{counts}{sums}" + (f"{part.mean_nll:>12.7g}" if part.n_targets else "")
+        counts = f"{part.n_targets:>20,}{part.n_targets / report.total.n_targets:>9.2%}"
+        sums = f"{nll:>16.10g}{'' if share is None else f'{share:.2%}':>9}"
+        yield f"{name:<12}{counts}{sums}" + (f"{part.mean_nll:>14.7g}" if part.n_targets else "")
 
 
 def _baselines(report: Content) -> Iterator[str]:
@@ -155,16 +155,17 @@ def _criteria(report: Content) -> Iterator[str]:
 
 def _spread(report: Content) -> Iterator[str]:
     least, quarter, median, three_quarters, most = (f"{length:,}" for length in report.lengths)
-    yield f"targets a document: {least} to {most}; quarter {quarter}, half {median}, three quarters {three_quarters}"
+    words = f"{least} to {most}; quarter {quarter}, half {median}, three quarters {three_quarters}"
+    yield from _wrapped("targets a document: ", words)
     yield f"mean of the documents' own means, each weighing the same: {report.macro_mean_nll:.7g}"
     yield "(a macro average: another quantity than nats per target above)"
 
 
 def _worst(report: Content) -> Iterator[str]:
     if report.worst:
-        yield f"{'worst documents':<48}{'nats per target':>18}{'targets':>14}"
+        yield f"{'worst documents':<40}{'nats per target':>18}{'targets':>20}"
     for mean, document, n in report.worst:
-        yield f"{_cut(str(document), 47):<48}{mean:>18.7g}{n:>14,}"
+        yield f"{_cut(str(document), 40):<40}{mean:>18.7g}{n:>20,}"
 
 
 def _ending(report: Content) -> Iterator[str]:

@@ -176,7 +176,7 @@ def _check_documents(ours: Totals, our_tally: Tally, theirs: Totals, their_tally
             rule = f"have {name} {getattr(our_tally, name)} as {ours.path} has"
             raise NoComparison(f"{theirs.path}: the receipts must {rule}, got {getattr(their_tally, name)}")
     if ours.ids != theirs.ids:
-        raise NoComparison(f"{theirs.path}: the receipts must be of the documents of {ours.path}, got other ids")
+        raise NoComparison(f"{theirs.path}: the receipts must be of the documents of {ours.path}, got others")
 
 
 def _warnings(protocol: Protocol, totals: Totals, total: Tally) -> Iterator[str]:

@@ -10,16 +10,14 @@ import json
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from io import BytesIO
-from itertools import repeat, starmap
-from math import ldexp
+from itertools import repeat
 from typing import Any
 
 from refcalc.evaluation._sums import of_powers
 from refcalc.evaluation.log import Receipts
-from refcalc.evaluation.protocol import Protocol
-from refcalc.evaluation.receipt import CHECK_DIGITS, COUNTS, KEYS, PARTS, REQUIRED, Receipt, check_of, not_negative
+from refcalc.evaluation.receipt import CHECK_DIGITS, COUNTS, KEYS, PARTS, Receipt, check_of, not_negative
 from refcalc.exact_sum import ExactSum
 
 BUCKETS = 256
@@ -83,7 +81,8 @@ class Totals:
             for _, receipt in receipts:
                 self._add(receipt)
             return
-        key, written, number = receipts.key, _written(receipts.protocol), 2
+        first = next(iter(receipts), None)
+        key, written, number = receipts.key, _written(first and first[1]), 2
         for block in receipts.blocks():
             rows = written.findall(block)
             if not _are_all(rows, block, key):
@@ -114,7 +113,11 @@ class Totals:
                 total = self._powers[name]
                 for whole, power in values:
                     total[power] += whole
-        self._add_documents(texts["document"], targets, starmap(ldexp, values))
+        means = [
+            NO_MEAN if not n else whole / (n << -power) if power < 0 else (whole << power) / n
+            for n, (whole, power) in zip(targets, values, strict=True)
+        ]
+        self._add_documents(texts["document"], targets, means)
 
     def _add(self, receipt: Receipt | None) -> None:
         """Add one receipt; None is the line that counts them."""
@@ -128,15 +131,15 @@ class Totals:
         for name in SUMS:
             self.sums[name] += not_negative(getattr(receipt, name) or ExactSum())
         self.below_zero += float(receipt.nll_sum) < 0.0
-        self._add_documents([_text(receipt.document)], [receipt.n_targets], [float(not_negative(receipt.nll_sum))])
+        mean = not_negative(receipt.nll_sum) / receipt.n_targets if receipt.n_targets else NO_MEAN
+        self._add_documents([_text(receipt.document)], [receipt.n_targets], [mean])
 
-    def _add_documents(self, documents: Sequence[bytes], targets: list[int], nlls: Iterable[float]) -> None:
+    def _add_documents(self, documents: Sequence[bytes], targets: list[int], means: list[float]) -> None:
         """Add what is known of each document by itself: its id, its length, its mean."""
         for hashed in map(hash, documents):
             self._hashes[hashed % BUCKETS].append(hashed)
         self.lengths.update(targets)
         self.n_documents += len(targets)
-        means = [nll / n if n else NO_MEAN for nll, n in zip(nlls, targets, strict=True)]
         self.sum_of_means += ExactSum(mean for mean in means if mean != NO_MEAN)
         bar = self._worst[-1][0] if len(self._worst) >= max(1, self._most_worst) else 0.0
         better = [each for each in zip(means, documents, targets, strict=True) if each[0] >= bar]
@@ -172,15 +175,13 @@ def _are_all(rows: list[tuple[bytes, ...]], block: bytes, key: Any) -> bool:
     return "".join(check_of(row[0], key) for row in rows) == b"".join(row[-1] for row in rows).decode()
 
 
-def _written(protocol: Protocol) -> re.Pattern[bytes]:
-    """Return what finds the lines that ReceiptLog writes under a protocol, but for ids and numbers that are unusual.
+def _written(first: Receipt | None) -> re.Pattern[bytes]:
+    """Return what finds the lines that ReceiptLog writes, with the fields that a first receipt has.
 
-    Left to Receipts are ids and groups with escapes, sums that are negative, infinite or of more than 160 bits, and
-    counts of more than 15 digits.
+    Left to Receipts are lines with other fields, ids and groups with escapes, sums that are negative, infinite or of
+    more than 160 bits, and counts of more than 15 digits.
     """
-    counted = {*REQUIRED, "n_documents", "group", "n_windows", *("n_" + unit for unit in protocol.units)}
-    for part, token in (("eos", protocol.eos_id), ("unk", protocol.unk_id)):
-        counted |= set() if token is None else {f"n_{part}", f"{part}_nll"}
+    counted = {key for key in KEYS if getattr(first, key, 1) is not None} | {"group"}
     text = r'"[^"\\\x00-\x1f]*"|0|-?[1-9]\d{0,15}'
     patterns = {"document": f"(?P<document>{text})", "n_documents": "1", "group": f"(?:{text})"}
     for name in NUMBERS:
