@@ -25,6 +25,7 @@ DENOMINATORS = {
 }
 REPORTED = "reported"
 MOST_TARGETS = 200_000  # that a diagnosis looks at
+NEAR = 1e-5
 SHOWN = 20  # claims about single documents that do not agree
 
 
@@ -50,8 +51,9 @@ def examine(opened: list[Opened], reported: Mapping[str, Any], vocab_size: int |
     checks = [check for place, each in claims for check in _checks(place, each, total, found, dtype)]
     if not all(check.agrees for check in checks):
         checks = [*_diagnosed(checks, logs, total, dtype)]
-    warnings = (*_of_level(total, _uniform(vocab_size, found), above), *found.warnings())
-    return Examined((*checks, *wrong), agreeing, found, warnings, total)
+    checks += wrong
+    level = _of_level(total, _uniform(vocab_size, found), above)
+    return Examined(tuple(checks), agreeing, found, (*_of_dtype(checks, dtype), *level, *found.warnings()), total)
 
 
 # --- private ---------------------------------------------------------------------------------------------------------
@@ -191,6 +193,19 @@ def _uniform(vocab_size: int | None, found: Findings) -> float:
     """Return ln V, the loss of a uniform guess, of the size given or that of the log; inf where none is known."""
     sizes = {vocab_size} if vocab_size is not None else found.vocab_sizes
     return log(min(sizes)) if sizes else inf
+
+
+def _of_dtype(checks: list[Check], dtype: str) -> Iterator[str]:
+    """Yield a warning of numbers that are as near as rounding in float32 leaves them."""
+    near = [check for check in checks if not check.agrees and _off_by(check) < NEAR]
+    if near and dtype == "float64":
+        yield f"{near[0].quantity} is so near that it may have been computed in float32: if so, give that dtype"
+
+
+def _off_by(check: Check) -> float:
+    """Return the relative difference of a published number; inf where there is none."""
+    off = abs(float(check.published or "nan") - check.recomputed)
+    return off / abs(check.recomputed) if check.recomputed and isfinite(off) else inf
 
 
 def _of_level(total: Tally, uniform: float, above: int) -> Iterator[str]:

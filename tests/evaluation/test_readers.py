@@ -197,6 +197,14 @@ class JsonLines(Files):
             assert found is not None
             self.assertEqual((found.nll_sum, found.n_targets), (ExactSum([0.2, 0.7]), 2))
 
+    def test_a_line_may_be_a_single_token(self) -> None:
+        tokens = [{"token": "a", "logprob": -0.5}, {"token": "b", "logprob": -1.5}]
+        found = self.verify(*tokens, {"summary": {"loss": 1.0}})
+        assert found.tally is not None
+        self.assertEqual((found.tally.n_targets, found.tally.n_documents, found.agrees), (2, 0, True))
+        message = "FILE: line 1: logprob must be a log-probability, at most 0 but for rounding, got 0.5"
+        self.assertEqual(self.refused({"logprob": 0.5}), message)
+
     def test_sums_and_counts_are_taken_as_they_are_where_no_token_was_logged(self) -> None:
         exact = ExactSum([0.1, 0.2])
         for first in (
@@ -280,7 +288,8 @@ class Completions(Files):
     def test_without_usage_all_tokens_are_scored(self) -> None:
         found = self.verify(changed(ECHO, lambda r: r.pop("usage")))
         assert found.tally is not None
-        self.assertEqual((found.tally.n_targets, found.warnings), (3, ()))
+        self.assertEqual(found.tally.n_targets, 3)
+        self.assertIn("what was generated behind an echoed prompt is scored too", found.warnings[0])
 
     def test_tokens_that_the_model_made_are_scored_with_a_warning(self) -> None:
         def generated(response: dict[str, Any]) -> None:

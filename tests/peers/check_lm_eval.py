@@ -35,6 +35,13 @@ TASKS = {
         doc_to_target: "{{text}}"
         metric_list: [{metric: word_perplexity}, {metric: byte_perplexity}, {metric: bits_per_byte}]
         """,
+    "of_the_page": """
+        output_type: loglikelihood_rolling
+        doc_to_text: ""
+        doc_to_target: "{{question}}"
+        process_results: !function scoring.of_the_page
+        metric_list: [{metric: word_perplexity}, {metric: byte_perplexity}, {metric: bits_per_byte}]
+        """,
     "choice": """
         output_type: multiple_choice
         doc_to_text: "Q: {{question}}"
@@ -81,6 +88,13 @@ TASKS = {
           - {name: words, filter: [{function: regex, regex_pattern: "(x)"}, {function: take_first}]}
         """,
 }
+# Some tasks count another text than the one that is scored, as wikitext does.
+SCORING = """
+def of_the_page(doc, results):
+    words, size = len(doc["text"].split(" ")), len(doc["text"].encode())
+    ll = results[0]
+    return {"word_perplexity": (ll, words), "byte_perplexity": (ll, size), "bits_per_byte": (ll, size)}
+"""
 GROUP = """
 group: both
 task: [choice, choice_by_text]
@@ -129,6 +143,7 @@ def run(folder: Path, weighted: bool) -> Path:
         head = f"task: {name}\ndataset_path: json\ntest_split: test\n{files}"
         body = "".join(line[8:] + "\n" for line in text.strip("\n").split("\n"))
         (folder / f"{name}.yaml").write_text(head + body, encoding="utf-8")
+    (folder / "scoring.py").write_text(SCORING, encoding="utf-8")
     (folder / "both.yaml").write_text(GROUP % (weighted, weighted), encoding="utf-8")
     logging.disable(logging.CRITICAL)
     try:
@@ -167,6 +182,7 @@ class Harness(unittest.TestCase):
         seen = {(check.place, check.quantity) for check in found.checks}
         for name, metrics in {
             "rolling": ["word_perplexity", "byte_perplexity", "bits_per_byte"],
+            "of_the_page": ["byte_perplexity", "bits_per_byte"],
             "choice": ["acc", "acc_norm", "acc_bytes", "exact_match", "acc_stderr", "acc_norm_stderr"],
             "choice_by_text": ["acc", "acc_norm", "acc_norm_stderr"],
             "choice_of_several": ["acc", "acc_norm"],

@@ -3,6 +3,7 @@
     token_logprobs, logprobs, log_probs     a list of log-probabilities in nats; a first null is no target
     nlls, token_nlls, losses, nll           a list of nlls in nats
     mask, loss_mask                         0/1 for each, where not all count
+    logprob, token_logprob                  a log-probability, of a line that is one token and no document
     nll_sum, sum_nll, total_nll, nll        their sum: a number, or text as a Tally writes it
     logprob_sum, sum_logprobs, loglikelihood
     n_targets (n_tokens, num_tokens), n_bytes, n_chars, n_words
@@ -35,6 +36,7 @@ SUMS = {
     **dict.fromkeys(("nll_sum", "sum_nll", "total_nll", "nll"), nll),
     **dict.fromkeys(("logprob_sum", "sum_logprobs", "loglikelihood"), log_probability),
 }
+TOKENS = dict.fromkeys(("logprob", "token_logprob"), log_probability)
 IDS = ("document", "doc_id", "id")
 LOOKED_FOR = "JSON lines with token_logprobs or nlls (lists), or with nll_sum and n_targets"
 
@@ -45,7 +47,7 @@ def recognises(value: Any) -> bool:
         return False
     if set(value) == {"summary"}:
         return isinstance(value["summary"], dict)
-    if _key(value, LISTS, list) is not None:
+    if _key(value, LISTS, list) is not None or _key(value, TOKENS, object) is not None:
         return True
     return _key(value, SUMS, object) is not None and _targets(value) is not None
 
@@ -55,6 +57,10 @@ def documents(record: Record, found: Findings) -> Iterator[Document]:
     value = record.value
     if set(value) == {"summary"}:
         found.publish(record, claims_of(record, record.printed()["summary"]))
+        return
+    if (token := _key(value, TOKENS, object)) is not None:
+        nlls = [log_probability(record, token, value[token])]
+        yield Document(record, nlls, Tally(max(nlls[0], 0.0), 1, n_documents=0), {})
         return
     if (key := next((key for key in IDS if isinstance(value.get(key), (str, int))), None)) is not None:
         found.once(record, key, value[key])

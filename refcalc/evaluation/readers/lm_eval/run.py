@@ -175,7 +175,7 @@ class _Run:
         """Yield metric, filter and number of what was published of a task or group."""
         for key, value in self.published[name].items():
             metric, comma, filter_ = key.partition(",")
-            if key in PLAIN or not comma or value in ("N/A", "", None):
+            if key in PLAIN or not comma or value in ("N/A", " ", "", None):
                 continue
             if isinstance(value, bool) or not (isinstance(value, (int, float)) or value in ("inf", "-inf")):
                 self.record.refuse(f"results[{name!r}][{key!r}]", "be a number", value)

@@ -15,6 +15,7 @@ from refcalc.evaluation.readers.records import Record
 NUMBER = re.compile(r"-?\d+(\.\d*)?(e[+-]?\d+)?|-?inf|-?nan", re.IGNORECASE)
 LIKELIHOODS = ("loglikelihood", "loglikelihood_rolling", "multiple_choice")
 HASHES = ("doc_hash", "prompt_hash", "target_hash")
+KEYS = ("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", *HASHES)
 
 Responses = list[tuple[float, bool | None]]  # the log-likelihood of each request, and whether greedy decoding gives it
 
@@ -33,7 +34,7 @@ class Sample(NamedTuple):
 def read_sample(record: Record, output_type: str, found: Findings) -> Sample:
     """Return a sample, its copies of the log-likelihoods held against each other."""
     value = record.value
-    names = value.get("metrics", [])
+    names = value.get("metrics", [key for key in value if key not in KEYS])
     for name in _check.items(record.path, f"{record.at}: metrics", names):
         if name not in value:
             record.refuse("", f"have the key {name}, which metrics lists", sorted(value))
