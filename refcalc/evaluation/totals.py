@@ -1,29 +1,20 @@
-"""The totals of a file of receipts, in one pass and in memory that grows by 8 bytes a document: a hash of its id.
-
-A line that is written as ReceiptLog writes it is read by a regular expression, which is as strict as JSON and faster;
-whatever does not match is read again by Receipts, which also says what is wrong.
-"""
+"""The totals of a file of receipts, in one pass and in memory that grows by 8 bytes a document: a hash of its id."""
 
 __all__ = ["Totals"]
 
 import json
-import re
 from array import array
 from collections import Counter
 from collections.abc import Sequence
-from io import BytesIO
 from itertools import repeat
-from typing import Any
 
 from refcalc.evaluation._sums import of_powers
+from refcalc.evaluation.columns import NUMBERS, SUMS, Columns, read_columns
 from refcalc.evaluation.log import Receipts
-from refcalc.evaluation.receipt import CHECK_DIGITS, COUNTS, KEYS, PARTS, Receipt, check_of, not_negative
+from refcalc.evaluation.receipt import Receipt, not_negative
 from refcalc.exact_sum import ExactSum
 
 BUCKETS = 256
-CHECK_LENGTH = len(b',"check":""}\n') + CHECK_DIGITS
-SUMS = ("nll_sum", *PARTS.values())
-NUMBERS = ("n_targets", *COUNTS, "n_windows", *PARTS)
 NO_MEAN = -1.0
 
 
@@ -77,27 +68,13 @@ class Totals:
         return sum(map(sum, self._hashes))
 
     def _read(self, receipts: Receipts) -> None:
-        if receipts.protocol is None:
-            for _, receipt in receipts:
-                self._add(receipt)
-            return
-        first = next(iter(receipts), None)
-        key, written, number = receipts.key, _written(first and first[1]), 2
-        for block in receipts.blocks():
-            rows = written.findall(block)
-            if not _are_all(rows, block, key):
-                rows = []
-                for at, line in enumerate(BytesIO(block), number):
-                    row = written.findall(line)
-                    if _are_all(row, line, key):
-                        rows += row
-                    else:
-                        self._add(receipts.receipt(at, line))
-            if rows:
-                self._add_rows(dict(zip(written.groupindex, zip(*rows, strict=True), strict=True)))
-            number += block.count(b"\n")
+        for each in read_columns(receipts):
+            if isinstance(each, Receipt):
+                self._add(each)
+            else:
+                self._add_rows(each)
 
-    def _add_rows(self, texts: dict[str, tuple[bytes, ...]]) -> None:
+    def _add_rows(self, texts: Columns) -> None:
         """Add many receipts by the columns of what was matched.
 
         A sum is a whole number times a power of two; those with the same power are added as whole numbers.
@@ -119,10 +96,8 @@ class Totals:
         ]
         self._add_documents(texts["document"], targets, means)
 
-    def _add(self, receipt: Receipt | None) -> None:
-        """Add one receipt; None is the line that counts them."""
-        if receipt is None:
-            return
+    def _add(self, receipt: Receipt) -> None:
+        """Add one receipt."""
         for name in NUMBERS:
             value = getattr(receipt, name)
             if value is not None:
@@ -166,31 +141,3 @@ class Totals:
 def _text(document: str | int) -> bytes:
     """Return an id as it stands in a line."""
     return json.dumps(document, ensure_ascii=False).encode()
-
-
-def _are_all(rows: list[tuple[bytes, ...]], block: bytes, key: Any) -> bool:
-    """Return whether the rows that were found are all that a block of lines holds, and their checks are right."""
-    if sum(len(row[0]) + CHECK_LENGTH for row in rows) < len(block):
-        return False
-    return "".join(check_of(row[0], key) for row in rows) == b"".join(row[-1] for row in rows).decode()
-
-
-def _written(first: Receipt | None) -> re.Pattern[bytes]:
-    """Return what finds the lines that ReceiptLog writes, with the fields that a first receipt has.
-
-    Left to Receipts are lines with other fields, ids and groups with escapes, sums that are negative, infinite or of
-    more than 160 bits, and counts of more than 15 digits.
-    """
-    counted = {key for key in KEYS if getattr(first, key, 1) is not None} | {"group"}
-    text = r'"[^"\\\x00-\x1f]*"|0|-?[1-9]\d{0,15}'
-    patterns = {"document": f"(?P<document>{text})", "n_documents": "1", "group": f"(?:{text})"}
-    for name in NUMBERS:
-        patterns[name] = rf"(?P<{name}>\d{{1,15}})"
-    for name in SUMS:
-        patterns[name] = rf'"0x(?P<{name}>[0-9a-f]{{1,40}})p(?P<{name}_power>-\d{{1,4}}|\+\d{{1,2}})"'
-    fields = []
-    for key in KEYS:
-        field = f'"{key}":{patterns[key] if key in counted else "null"},'
-        fields.append(f"(?:{field})?" if key == "group" else field)
-    body = "".join(fields).removesuffix(",")
-    return re.compile(rf'(?P<body>{{{body}),"check":"(?P<check>[0-9a-f]{{{CHECK_DIGITS}}})"}}\n'.encode())
