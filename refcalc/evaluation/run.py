@@ -90,6 +90,8 @@ def evaluate(
     _check.choice("evaluate", "scores", scores, SCORES)
     if scores == "logits" and protocol.log_base != "e":
         _check.refuse("evaluate", "protocol.log_base", "be 'e' for logits", protocol.log_base)
+    if "words" in protocol.units:
+        _check.choice("evaluate", "protocol.word_rule", protocol.word_rule, ("white space",))
     given: set[str | int] = set()
     show = progress or _Shown()
     with ReceiptLog(receipts_path, protocol) as log:
@@ -172,6 +174,8 @@ def _of_window(
         ask = model.nll
         return lambda t, y: _check.not_negative("evaluate", f"{at}: nll of row {t}", ask(y, inputs[: t + 1]))
     rows = model(inputs)
+    if not hasattr(rows, "__len__"):
+        _check.refuse("evaluate", f"{at}: rows", "be a sequence", rows, TypeError)
     _check.same_length("evaluate", f"{at}: rows", rows, "its tokens", len(inputs))
     nll_of = _of_logits if scores == "logits" else _of_log_probabilities
     return lambda t, y: nll_of(f"{at}: row {t}", rows[t], y, protocol)
