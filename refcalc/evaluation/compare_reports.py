@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from refcalc import _check
 from refcalc._refusal import NoComparison
 from refcalc.evaluation.ablation import KINDS, Arm, check_arms
+from refcalc.evaluation.columns import read_rows
 from refcalc.evaluation.comparability import DOCUMENTS, check_despite, terms_of
 from refcalc.evaluation.comparison import PER, Quantity, ReportComparison
 from refcalc.evaluation.corpus import Id
 from refcalc.evaluation.log import Receipts
-from refcalc.evaluation.receipt import not_negative
 from refcalc.evaluation.scored import Faults, protocol_of
 from refcalc.exact_sum import ExactSum
 from refcalc.resampling import paired_bootstrap
@@ -124,13 +124,14 @@ class _Side:
         self.nll = array("d")
         self.counts = {each.field: array("q") for each in PER.values()}
         self.n_unk = 0
-        for line, receipt in receipts:
-            if self.place.setdefault(receipt.document, len(self.nll)) != len(self.nll):
-                receipts.refuse(line, "name a document that no line before it names", receipt.document)
-            self.nll.append(float(not_negative(receipt.nll_sum)))
-            for field, column in self.counts.items():
-                column.append(getattr(receipt, field) or 0)
-            self.n_unk += receipt.n_unk or 0
+        columns = self.counts.values()
+        for document, nll, *counts, _, n_unk in read_rows(receipts):
+            if self.place.setdefault(document, len(self.nll)) != len(self.nll):
+                _check.refuse(self.path, "each document", "have one receipt", document)
+            self.nll.append(nll)
+            for column, count in zip(columns, counts, strict=True):
+                column.append(count or 0)
+            self.n_unk += n_unk or 0
 
     def column(self, field: str, rows: "array[int]") -> Column:
         """Return the nll sum and a count of each row."""
@@ -146,11 +147,14 @@ class _Pairs(NamedTuple):
 
 
 def _paired(ours: _Side, theirs: _Side, common_only: bool) -> _Pairs:
-    """Return the rows of the documents of both, having refused, unless those are wanted, documents that one lacks."""
+    """Return the rows of the documents of both, having refused, unless those are wanted, documents that one lacks.
+
+    They are in the order of their ids, so that the order of the receipts does not show in what is drawn.
+    """
     pairs = _Pairs(array("q"), array("q"))
-    for key, row in ours.place.items():
+    for key in sorted(ours.place, key=lambda key: (isinstance(key, str), key)):
         if key in theirs.place:
-            pairs.ours.append(row)
+            pairs.ours.append(ours.place[key])
             pairs.theirs.append(theirs.place[key])
     for one, other in ((theirs, ours), (ours, theirs)):
         if len(one.place) > len(pairs.ours) and not common_only:

@@ -336,7 +336,7 @@ class Refusals(unittest.TestCase):
     def test_receipts_without_a_protocol_and_documents_scored_twice(self) -> None:
         bare = Receipts(io.BytesIO(b'{"document": "c", "nll_sum": 1.0, "n_targets": 2}\n'))
         self.assert_refused("the receipts: the file must begin with its protocol, got a line without one", (), bare)
-        message = "the receipts: line 3 must name a document that no line before it names, got 'c'"
+        message = "the receipts: each document must have one receipt, got 'c'"
         self.assert_refused(message, (), twice(protocol(), receipt("c", 1.0, 2)))
 
     def test_documents_that_name_no_split(self) -> None:
