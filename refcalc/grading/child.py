@@ -195,7 +195,7 @@ def lines(descriptor: int) -> Iterable[str]:
 
 def main() -> NoReturn:
     """Import the module, answer requests until there are no more of them, and leave without any ceremony."""
-    leave = os._exit
+    leave, getpid, own = os._exit, os.getpid, os.getpid()
     channel, answers, null = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(null, standard)
@@ -204,6 +204,8 @@ def main() -> NoReturn:
     token, path = next(requests), eval(next(requests), NAMES)
 
     def say(text: str) -> None:
+        if getpid() != own:  # the module has forked, and this is the other process
+            leave(0)
         left = f"{token} {text}\n".encode()
         while left:
             left = left[write(answers, left) :]

@@ -6,7 +6,6 @@ import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from pathlib import Path
 from random import Random
 from time import monotonic
 from typing import Any, Self
@@ -57,7 +56,7 @@ def grade(
     Raises OSError for a file that cannot be found, ValueError for one that is not regular, an unknown exercise, aliases
     of unknown functions and a timeout that is not positive; TypeError for what is of another kind.
     """
-    file = str(Path(_check.file("grade", "path", path)).resolve())
+    file = _readable(path)
     asked = _exercise(exercise)
     names = _names(asked, aliases or {})
     number = secrets.randbelow(LARGEST_SEED) if seed is None else _check.whole("grade", "seed", seed)
@@ -74,6 +73,12 @@ def grade(
 
 
 # --- private ---------------------------------------------------------------------------------------------------------
+
+
+def _readable(path: str | os.PathLike[str]) -> str:
+    file = _check.file("grade", "path", path)
+    with open(file, "rb"):
+        return os.path.abspath(file)
 
 
 def _exercise(exercise: str | Exercise) -> Exercise:

@@ -126,10 +126,7 @@ def _number_fault(got: Any, want: float, floor: float | None, at: str) -> Fault 
 
 def _stranger(got: Any, wanted: str, at: str) -> Fault:
     """Return the refusal of something that is of another kind than the answer."""
-    if isinstance(got, Stranger):
-        shown = f"{got.kind} {got.shown}" if got.kind not in got.shown else got.shown
-    else:
-        shown = "None" if got is None else f"{type(got).__name__} {got!r}"
+    shown = str(got) if got is None or isinstance(got, Stranger) else f"{type(got).__name__} {got!r}"
     shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
     return Fault("refused", _place(at, f"{shown} came back, where {wanted} is wanted"))
 

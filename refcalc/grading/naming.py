@@ -2,7 +2,8 @@
 
 A mistake is named if it gives every wrong answer, and the right answer wherever the function gave that.  Where no
 single one does, two of different steps are tried, if there are finite numbers to go by; where no two do, the few that
-together give most of the wrong answers and contradict no right one.  An error of Python's arithmetic stands for the inf or nan that a mistake gives there.
+together give most of the wrong answers and contradict no right one.  An error of Python's arithmetic stands for the
+inf or nan that a mistake gives there.
 """
 
 __all__ = ["named"]
@@ -23,6 +24,7 @@ Names = tuple[str, ...]
 Wrong = Callable[[int], Any]  # what a mistake makes of a case; it may raise
 ARITHMETIC = ("OverflowError", "ValueError", "ZeroDivisionError")  # raised where others go on with inf or nan
 FEW = 3
+LARGE = 10_000  # characters of arguments; they take all the mistakes of the catalogue a second
 
 
 def named(function: Function, cases: Sequence[Case]) -> list[Names]:
@@ -126,6 +128,7 @@ def _finite(value: Any) -> bool:
 def _cover(singles: Sequence[tuple[Names, Wrong]], cases: Sequence[Case]) -> list[Names]:
     """Return the few single mistakes that together give most of the wrong answers and contradict no right one."""
     failing = [i for i, case in enumerate(cases) if case.fault]
+    failing = [i for i in failing if len(repr(cases[i].arguments)) < LARGE] or failing
     explains: dict[Names, set[int]] = {}
     for names, wrong in singles:
         found = {i for i in failing if _gives(wrong, i, cases[i])}

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from inspect import getdoc
 from typing import Any, NamedTuple
 
-from refcalc.grading.exercise import Arguments, Function
+from refcalc.grading.exercise import Arguments, Function, Table
+from refcalc.grading.worker import Stranger
 from refcalc.mistakes import MISTAKES
 
 WIDTH = 79
@@ -54,20 +55,12 @@ class Graded(NamedTuple):
 
     def record(self) -> dict[str, Any]:
         """Return it as plain data, for JSON."""
-        call = None if self.arguments is None else dict(zip(self.function.parameters, self.arguments, strict=False))
-        return {
-            "name": self.name,
-            "status": self.status,
-            "cases": self.cases,
-            "failed": self.failed,
-            "arguments": call,
-            "expected": self.expected,
-            "got": self.got,
-            "ulp": self.ulp,
-            "mistakes": [list(names) for names in self.mistakes],
-            "explanations": {name: f"{done} {remedy}".strip() for name, done, remedy in self.explanations()},
-            "reason": self.reason,
-        }
+        call = self.arguments and dict(zip(self.function.parameters, map(_plain, self.arguments), strict=False))
+        explained = {name: f"{done} {remedy}".strip() for name, done, remedy in self.explanations()}
+        record = {"name": self.name, **self._asdict(), "arguments": call, "explanations": explained}
+        record |= {"expected": _plain(self.expected), "got": _plain(self.got), "mistakes": [*map(list, self.mistakes)]}
+        del record["function"]
+        return record
 
 
 class Verdict(NamedTuple):
@@ -98,6 +91,11 @@ class Verdict(NamedTuple):
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
+    def record(self) -> dict[str, Any]:
+        """Return it as plain data, for JSON."""
+        functions = [each.record() for each in self.functions.values()]
+        return {**self._asdict(), "right": self.right, "functions": functions}
+
     def lines(self, paint: Callable[[str], str] = str) -> list[str]:
         """Return the text by lines; paint: adds colour to a status."""
         width = max(map(len, self.functions))
@@ -112,6 +110,15 @@ class Verdict(NamedTuple):
 
 
 # --- private ---------------------------------------------------------------------------------------------------------
+
+
+def _plain(value: Any) -> Any:
+    """Return an argument or an answer as numbers, text, lists and dicts with texts as keys."""
+    if isinstance(value, (Table, Stranger)):
+        return str(value)
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    return [*map(_plain, value)] if isinstance(value, (list, tuple)) else value
 
 
 def _summary(each: Graded) -> str:

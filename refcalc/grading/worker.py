@@ -25,6 +25,7 @@ from refcalc.grading.exercise import Arguments
 
 CHILD = Path(__file__).with_name("child.py")
 START = 60.0  # seconds for Python itself to start, on a machine that is very busy
+LOOK = 0.1  # seconds between looks whether the child still lives
 LONGEST = 64 << 20  # bytes of a line
 MARK = "REFCALC_GRADING"  # the environment variable by which processes that a module started are found
 
@@ -49,6 +50,9 @@ class Stranger(NamedTuple):
 
     kind: str
     shown: str
+
+    def __str__(self) -> str:
+        return self.shown if self.kind in self.shown else f"{self.kind} {self.shown}".rstrip()
 
 
 class Worker:
@@ -85,7 +89,7 @@ class Worker:
 
     def ask(self, name: str, calls: Sequence[Arguments]) -> Iterator[Reply]:
         """Yield what comes of each call, in order; after one that hung or died there are no more."""
-        self._send(f"({name!r}, {list(calls)!r})")
+        self._send(f"({name!r}, {_expression(list(calls))})")
         for _ in calls:
             reply = self._reply(self._timeout)
             yield reply
@@ -128,10 +132,16 @@ class Worker:
         """Return the next line that carries the token; others were never an answer."""
         end = min(monotonic() + limit, self._deadline)
         while True:
+            ended = self._process.poll() is not None  # seen here too, for what it forked may hold the pipe open
             try:
-                line = self._incoming.get(timeout=max(0.0, end - monotonic()))
+                line = self._incoming.get(timeout=min(max(0.0, end - monotonic()), LOOK))
             except Empty:
-                return Reply("hung", error=f"no end within {limit:g} s" if end < self._deadline else "no time was left")
+                if ended:
+                    return Reply("died", error=self._end())
+                if monotonic() >= end:
+                    late = monotonic() >= self._deadline
+                    return Reply("hung", error="no time was left" if late else f"no end within {limit:g} s")
+                continue
             if line is None:
                 return Reply("died", error=self._end())
             token, _, text = line.partition(b" ")
@@ -174,6 +184,16 @@ class Worker:
 
 
 # --- private ---------------------------------------------------------------------------------------------------------
+
+
+def _expression(value: Any) -> str:
+    """Return Python text for arguments, short for a list of many equal numbers."""
+    if isinstance(value, list) and len(value) > 100 and isinstance(value[0], float) and value == value[:1] * len(value):
+        return f"[{value[0]!r}] * {len(value)}"
+    if isinstance(value, (list, tuple)) and any(isinstance(each, (list, tuple)) for each in value):
+        inner = ", ".join(map(_expression, value))
+        return f"[{inner}]" if isinstance(value, list) else f"({inner},)"
+    return repr(value)
 
 
 def _understood(text: bytes) -> Reply:

@@ -6,7 +6,7 @@ a class of probability zero, which that formula bears; offsets stay below 1e5, w
 
 __all__ = ["EXERCISE"]
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from math import inf, log
 from random import Random
@@ -17,6 +17,7 @@ from refcalc.grading.exercise import Arguments, Exercise, Function
 from refcalc.grading.exercises._shared import below
 from refcalc.mistakes import MISTAKES
 from refcalc.mistakes.pipeline import Run
+from refcalc.units import LOG_2, LOG_10
 
 Row = list[float]
 UNDERFLOW = -760.0, -660.0  # log-probabilities between which one double program sees 0 and another does not
@@ -61,17 +62,20 @@ def masked(rows: list[Row], targets: list[int], mask: list[int]) -> list[Batch |
 
 
 def of_each_class(name: str, logits: Row) -> Row:
-    """Return the log-probability of each class when a mistake of the catalogue is made."""
-    batches = (Batch([logits, logits], [y, y]) for y in range(len(logits)))
-    return [-Run(batch).value(MISTAKES[name]) for batch in batches]
+    """Return the log-probability of each class, scored as a mistake of the catalogue has it."""
+    run, score = Run(Batch([logits], [0])), MISTAKES[name].function
+    return [-score(run, 0, 0, y) for y in range(len(logits))]
 
 
-ROW_MISTAKES = {
-    name: partial(of_each_class, name)
-    for name in (
-        *("double-softmax", "raw-logit-nll", "log-of-softmax-underflow", "epsilon-clipped-log", "epsilon-added-in-log"),
-        *("naive-logsumexp", "naive-softmax-nan", "bf16-loss", "bits-reported-as-nats", "log10-as-natural"),
-    )
+def row_mistakes(*names: str) -> dict[str, Callable[[Row], Row]]:
+    return {name: partial(of_each_class, name) for name in names}
+
+
+UNSTABLE = row_mistakes("log-of-softmax-underflow", "naive-logsumexp", "naive-softmax-nan")
+ANYWHERE = {
+    **row_mistakes("double-softmax", "raw-logit-nll", "epsilon-clipped-log", "epsilon-added-in-log", "bf16-loss"),
+    "bits-reported-as-nats": lambda logits: [x / LOG_2 for x in exact.log_softmax(logits)],
+    "log10-as-natural": lambda logits: [x / LOG_10 for x in exact.log_softmax(logits)],
 }
 
 
@@ -148,18 +152,13 @@ def text(rng: Random, length: int, classes: int, **of_rows: float) -> tuple[list
 
 
 def texts(rng: Random) -> Iterator[tuple[list[Row], list[int]]]:
-    """Yield rows and targets: ordinary, surprising, of large offset, with impossible classes."""
+    """Yield rows and targets: ordinary, with unlikely targets, of large offset, with impossible classes."""
     for length, classes in ((5, 3), (4, 6), (7, 4), (3, 3), (9, 5)):
         yield text(rng, length, classes)
-    rows, targets = text(rng, 4, 3)
-    for t, place in ((1, 0), (2, 1)):  # the token that a row has read, and the one after it, are most unlikely
-        rows[t][targets[(t + place) % 4]] = -35.0 - below(rng, 10)
-    yield rows, targets
+    yield lowered(*text(rng, 4, 3), 1, 35.0 + below(rng, 10))
     yield text(rng, 5, 4, offset=1e3 + below(rng, 1000))
-    rows, targets = text(rng, 6, 3)
-    for t in range(6):  # together less likely than the least double
-        rows[t] = [z - 300.0 if c in (targets[t], targets[(t + 1) % 6]) else z for c, z in enumerate(rows[t])]
-    yield rows, targets
+    yield lowered(*text(rng, 6, 3), 6, 300.0)  # together less likely than the least double
+    yield lowered(*text(rng, 5, 4), 1, 900.0)  # alone
     rows, targets = text(rng, 4, 5)
     for t in range(4):
         free = [c for c in range(5) if c not in (targets[t], targets[(t + 1) % 4])]
@@ -167,18 +166,26 @@ def texts(rng: Random) -> Iterator[tuple[list[Row], list[int]]]:
     yield rows, targets
 
 
+def lowered(rows: list[Row], targets: list[int], count: int, by: float) -> tuple[list[Row], list[int]]:
+    """Return the text with unlikely targets in some rows from the second: the token just read, and the one after."""
+    for k in range(1, count + 1):
+        t = k % len(rows)
+        unlikely = targets[t], targets[(t + 1) % len(rows)]
+        rows[t] = [z - by if c in unlikely else z for c, z in enumerate(rows[t])]
+    return rows, targets
+
+
 def masked_texts(rng: Random) -> Iterator[Arguments]:
     """Yield rows, targets and masks: gaps, padding at the end, and a target that is impossible where none counts."""
     for rows, targets in texts(rng):
         mask = [1] * len(rows)
-        mask[0] = 0
-        mask[2 + below(rng, len(rows) - 2)] = 0
+        mask[0] = mask[2 + below(rng, len(rows) - 2)] = 0
         yield rows, targets, mask
     rows, targets = text(rng, 6, 4)
     yield rows, targets, [1, 1, 1, 1, 0, 0]
-    rows[5][targets[5]] = -inf
-    yield rows, targets, [1, 1, 1, 1, 0, 0]
-    yield rows[:5], targets[:5], [1] * 5
+    impossible = [-inf if c == targets[5] else z for c, z in enumerate(rows[5])]
+    yield [*rows[:5], impossible], targets, [1, 1, 1, 1, 0, 0]
+    yield rows, targets, [1] * 6
 
 
 def means(rng: Random) -> Iterable[Arguments]:
@@ -198,11 +205,11 @@ EXERCISE = Exercise(
     (
         Function(
             "log_softmax(logits)", "the V log-probabilities, in nats",
-            exact.log_softmax, one_row, ROW_MISTAKES,
+            exact.log_softmax, one_row, {**ANYWHERE, **UNSTABLE},
         ),
         Function(
             "log_softmax_naive(logits)", "log(softmax(logits)), -inf where that underflows",
-            log_softmax_naive, naive_rows, {**ROW_MISTAKES, "no-underflow": no_underflow, "log-of-zero": log_of_zero},
+            log_softmax_naive, naive_rows, {**ANYWHERE, "no-underflow": no_underflow, "log-of-zero": log_of_zero},
             floor=1.0,
         ),
         Function(
