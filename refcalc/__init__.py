@@ -21,6 +21,7 @@ refuses what has no answer: `function: argument[index] must RULE, got VALUE`.
     compare           another program's numbers against these, in ulp of their own dtype
     diagnose          which of the known MISTAKES reproduces a wrong number, from a Batch or Records
     probe             a small batch that tells all of them apart
+    grade             somebody's module: its functions run, held against these, and what is wrong named
     open_array        logits in .npy, .safetensors and raw files, read row by row
     bootstrap, ...    how far a loss would move with other documents, and (seed_noise, materiality) with other seeds
 """
@@ -70,6 +71,8 @@ if TYPE_CHECKING:
     from refcalc.evaluation.run import evaluate
     from refcalc.evaluation.verify import verify
     from refcalc.evidence import Batch, Records
+    from refcalc.grading.grader import grade
+    from refcalc.grading.verdict import Verdict
     from refcalc.mistakes import MISTAKES
     from refcalc.probes import probe
     from refcalc.resampling import bootstrap, materiality, paired_bootstrap, pooled_ratio, proportion, seed_noise
@@ -92,6 +95,7 @@ __all__ = [
     "StupidBackoff",
     "Tally",
     "UniformBaseline",
+    "Verdict",
     "WittenBell",
     "assert_close",
     "audit",
@@ -112,6 +116,7 @@ __all__ = [
     "entropy",
     "evaluate",
     "exact",
+    "grade",
     "greedy",
     "kl_divergence",
     "kl_divergence_gradient",
@@ -168,6 +173,7 @@ _LOADED_ON_USE = {
     "SmoothedUnigram": "refcalc.baselines.unigram",
     "StupidBackoff": "refcalc.baselines.ngram",
     "UniformBaseline": "refcalc.baselines.unigram",
+    "Verdict": "refcalc.grading.verdict",
     "WittenBell": "refcalc.baselines.ngram",
     "assert_close": "refcalc.closeness",
     "audit": "refcalc.evaluation.audit",
@@ -179,6 +185,7 @@ _LOADED_ON_USE = {
     "diagnose": "refcalc.diagnosis",
     "evaluate": "refcalc.evaluation.run",
     "exact": "refcalc.exact",
+    "grade": "refcalc.grading.grader",
     "greedy": "refcalc.decode.generate",
     "kl_divergence": "refcalc.divergence",
     "kl_divergence_gradient": "refcalc.divergence",

@@ -12,9 +12,22 @@ import sys
 from collections.abc import Sequence
 
 from refcalc._refusal import NoComparison
-from refcalc.cli import audit, baselines, bootstrap, compare, diagnose, loss, mistakes, probe, report, seeds, verify
+from refcalc.cli import (
+    audit,
+    baselines,
+    bootstrap,
+    compare,
+    diagnose,
+    grade,
+    loss,
+    mistakes,
+    probe,
+    report,
+    seeds,
+    verify,
+)
 
-COMMANDS = (loss, diagnose, mistakes, probe, baselines, bootstrap, seeds, report, audit, compare, verify)
+COMMANDS = (grade, loss, diagnose, mistakes, probe, baselines, bootstrap, seeds, report, audit, compare, verify)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
