@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from examples import four_numbers
+from examples import frozen_evaluation as frozen
+from refcalc import KneserNey
 
 ROOT = Path(__file__).resolve().parents[1]
 BATCH = ROOT / "examples" / "real_batch.json"
@@ -113,6 +115,23 @@ class Echo(unittest.TestCase):
         at_their_own_rows = mean_nll([rows], [(0, t, y) for t, y in enumerate(tokens) if t])
         self.assertAlmostEqual(echoed, at_their_own_rows, delta=1e-6)
         self.assertIn("It is what this gives:\n  no-shift-first-dropped: ", printed)
+
+
+class FrozenEvaluation(unittest.TestCase):
+    def test_the_figures_are_those_of_the_probabilities_one_by_one(self):
+        printed = run("examples.frozen_evaluation")
+        train = [id_ for text in frozen.TEXTS["train"].values() for id_ in (frozen.BOS, *frozen.encode(text))]
+        model = KneserNey.fit(train, 4, frozen.VOCABULARY, bos=frozen.BOS)
+        nlls, size = [], 0
+        for text in frozen.TEXTS["test"].values():
+            ids, size = [frozen.BOS, *frozen.encode(text)], size + len(text.encode())
+            # A window of 256 rows carries 128, more than the 3 that this model looks back.
+            nlls += [-log(model.probability(y, ids[:t])) for t, y in enumerate(ids) if t]
+        self.assertAlmostEqual(number_after("\nnats per target", printed), fsum(nlls) / len(nlls), delta=5e-7)
+        self.assertAlmostEqual(number_after("\nbits per byte", printed), fsum(nlls) / log(2) / size, delta=5e-7)
+        self.assertIn(f" {len(frozen.VOCABULARY)} ", printed.partition("\nuniform")[2].partition("\n")[0])
+        self.assertTrue(printed.startswith("windows scored by a second run: 0\n"))
+        self.assertEqual(printed.count("\nholds          "), 3)
 
 
 class RealBatch(unittest.TestCase):
