@@ -17,6 +17,7 @@ has for them.  Its sequence_bias is kept in float32, so biases here have few bit
 import unittest
 from collections.abc import Iterator
 from decimal import Decimal
+from functools import cache
 from math import inf
 from random import Random
 from types import SimpleNamespace
@@ -34,7 +35,9 @@ from tests.ulps import wide_context
 
 ROWS = 10_000
 EMPTY = torch.zeros((1, 0), dtype=torch.long)
-WIDE = wide_context(60)
+WIDE = wide_context(40)
+
+torch.set_num_threads(1)
 
 
 class Case(NamedTuple):
@@ -47,7 +50,12 @@ class Case(NamedTuple):
     p: float
 
 
-def cases(seed: int = 0) -> Iterator[Case]:
+@cache
+def cases(seed: int = 0) -> list[Case]:
+    return list(random_cases(seed))
+
+
+def random_cases(seed: int) -> Iterator[Case]:
     """Yield rows of 1 to 40 classes: gaussian, tied, masked, far apart; every fourth p is next to a cumulative sum."""
     for number in range(ROWS):
         rng = Random(f"{seed} {number}")
@@ -67,7 +75,7 @@ def cases(seed: int = 0) -> Iterator[Case]:
 
 
 def cumulative(scores: list[float]) -> list[Decimal]:
-    """Return the cumulative probabilities of scores in this order, to some 55 digits."""
+    """Return the cumulative probabilities of scores in this order, to some 35 digits."""
     sums, total = [], Decimal(0)
     for z in scores:
         total = WIDE.add(total, WIDE.exp(Decimal(z)))
@@ -164,11 +172,12 @@ class Processors(unittest.TestCase):
 class Order(unittest.TestCase):
     def test_all_processors_together_in_transformers_own_order(self) -> None:
         """The list is made by transformers itself, from a configuration with everything in it."""
-        differing = 0
+        looked_at = 0
         for row, ids, amount, k, p in cases(seed=1):
             size = len(row)
             if size < 5 or len({*row}) < size:
                 continue
+            looked_at += 1
             banned, eos, least = [ids[-1]], [(ids[-1] + 1) % size], len(ids) % 3
             bias = {ids[0]: 0.75, (ids[0] + 2) % size: -1.5}
             config = GenerationConfig(
@@ -195,33 +204,14 @@ class Order(unittest.TestCase):
                 min_new=least,
             )
             ours, theirs = decode.process(row, policy, prompt, new), run(processors, row, ids)
-            if ours != theirs:
-                differing += 1
-                self.assert_top_p_alone(row, policy, prompt, new, theirs)
-                continue
+            self.assertEqual(ours, theirs)  # no p of these is within rounding of a sum
             scores = torch.tensor(theirs, dtype=torch.float64)
             logs = compared(refcalc.log_softmax(ours), scores.log_softmax(0).tolist(), "loss", size)
             shares = compared(
                 decode.distribution(row, policy, prompt, new), scores.softmax(0).tolist(), "probability", size
             )
             self.assertTrue(logs.explained and shares.explained, (logs, shares))
-        self.assertLess(differing, 40)
-
-    def assert_top_p_alone(
-        self, row: list[float], policy: refcalc.Policy, prompt: list[int], new: list[int], theirs: list[float]
-    ) -> None:
-        """Assert that p is within rounding of a cumulative sum of the row as it comes to top-p, or that scores tie."""
-        record = {**policy.to_dict(), "top_p": None}
-        before = decode.process(row, refcalc.Policy.from_dict(record), prompt, new)
-        scores = sorted((z for z in before if z > -inf), reverse=True)
-        if len({*scores}) < len(scores):
-            return
-        assert policy.top_p is not None
-        want = [c >= Decimal(policy.top_p) for c in cumulative(scores)].index(True) + 1
-        self.assertEqual(len(kept(decode.keep_top_p(before, policy.top_p))), want)
-        near = min(abs(c - Decimal(policy.top_p)) for c in cumulative(scores))
-        self.assertLess(near, Decimal(len(row)) * Decimal(2) ** -52)
-        self.assertLessEqual(abs(len(kept(theirs)) - want), 1)
+        self.assertGreater(looked_at, 5000)
 
 
 def compared(ours: list[float], theirs: list[float], quantity: str, classes: int) -> refcalc.Comparison:
