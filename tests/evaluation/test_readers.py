@@ -197,6 +197,10 @@ class JsonLines(Files):
             assert found is not None
             self.assertEqual((found.nll_sum, found.n_targets), (ExactSum([0.2, 0.7]), 2))
 
+    def test_a_published_zero_is_a_number_too(self) -> None:
+        self.assertFalse(self.verify({"nlls": [1.5], "mean_nll": 0.0}).agrees)
+        self.assertTrue(self.verify({"nlls": [0.0], "mean_nll": 0}).agrees)
+
     def test_a_line_may_be_a_single_token(self) -> None:
         tokens = [{"token": "a", "logprob": -0.5}, {"token": "b", "logprob": -1.5}]
         found = self.verify(*tokens, {"summary": {"loss": 1.0}})

@@ -14,8 +14,9 @@ from typing import Any
 
 from refcalc import _check
 from refcalc.evaluation.readers.completions import GENERATED, is_text, joined, tally_of
-from refcalc.evaluation.readers.log import Document, Findings, log_probability
+from refcalc.evaluation.readers.log import Document, Findings
 from refcalc.evaluation.readers.records import Record
+from refcalc.evaluation.readers.values import log_probability
 
 LOOKED_FOR = "OpenAI-style chat completions (choices with logprobs.content)"
 

@@ -15,8 +15,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from refcalc import _check
-from refcalc.evaluation.readers.log import Document, Findings, count, log_probability
+from refcalc.evaluation.readers.log import Document, Findings
 from refcalc.evaluation.readers.records import Record
+from refcalc.evaluation.readers.values import count, log_probability, read_all
 from refcalc.exact_sum import ExactSum
 from refcalc.tally import Tally
 
@@ -45,9 +46,8 @@ def documents(record: Record, found: Findings) -> Iterator[Document]:
         _check.same_length(record.path, f"{record.at}: {at}.token_logprobs", values, "tokens", len(tokens))
         _check_copies(record, found, at, logprobs)
         end = _scored_end(record, found, values)
-        first = int(bool(values) and values[0] is None)
-        nlls = [log_probability(record, f"{at}.token_logprobs[{t}]", values[t]) for t in range(first, end)]
-        yield Document(record, nlls, tally_of(nlls, _text(choice, tokens, first, end)), {})
+        nlls = read_all(record, f"{at}.token_logprobs", values[:end], log_probability)
+        yield Document(record, nlls, tally_of(nlls, _text(choice, tokens, end - len(nlls), end)), {})
 
 
 def tally_of(nlls: list[float], text: str | None) -> Tally:

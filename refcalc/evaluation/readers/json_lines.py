@@ -22,9 +22,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from refcalc import _check
-from refcalc.evaluation.readers.log import ALIASES, COUNTS, QUANTITIES, Document, Findings, count, log_probability, nll
+from refcalc.evaluation.readers.log import ALIASES, COUNTS, QUANTITIES, Document, Findings
 from refcalc.evaluation.readers.published import claims_of
 from refcalc.evaluation.readers.records import Record
+from refcalc.evaluation.readers.values import count, log_probability, nll, read_all
 from refcalc.exact_sum import ExactSum
 from refcalc.tally import Tally, text_counts
 
@@ -88,10 +89,11 @@ def documents(record: Record, found: Findings) -> Iterator[Document]:
 
 def _claims(record: Record) -> dict[str, Any]:
     """Return what the record says of its document, but for its sum."""
-    if not any(ALIASES.get(key, key) in QUANTITIES for key in record.value):
+    keys = [key for key in record.value if key not in SUMS and ALIASES.get(key, key) in QUANTITIES]
+    if all(record.value[key] is None for key in keys):
         return {}
-    claims = claims_of(record, {key: each for key, each in record.printed().items() if key not in SUMS})
-    return {name: claim for name, claim in claims.items() if name in QUANTITIES}
+    printed = record.printed()
+    return claims_of(record, {key: printed[key] for key in keys})
 
 
 def _key(value: dict[str, Any], names: dict[str, Any], kind: type) -> str | None:
@@ -134,14 +136,13 @@ def _sum(record: Record) -> ExactSum | None:
 
 def _scored(record: Record, key: str) -> list[float]:
     """Return the nlls of the tokens that count."""
-    values, read = record.value[key], LISTS[key]
-    first = int(bool(values) and values[0] is None)
-    nlls = [read(record, f"{key}[{i}]", values[i]) for i in range(first, len(values))]
+    values = record.value[key]
+    nlls = read_all(record, key, values, LISTS[key])
     for name in ("mask", "loss_mask"):
         if (mask := record.value.get(name)) is not None:
             bits = _check.bits(record.path, f"{record.at}: {name}", mask)
             _check.same_length(record.path, f"{record.at}: {name}", bits, key, len(values))
-            nlls = [x for x, kept in zip(nlls, bits[first:], strict=True) if kept]
+            nlls = [x for x, kept in zip(nlls, bits[len(values) - len(nlls) :], strict=True) if kept]
     return nlls
 
 

@@ -1,11 +1,10 @@
 """What the readers of logs have in common: a document that was scored, and what is found out while it is read."""
 
-__all__ = ["ALIASES", "COUNTS", "QUANTITIES", "Document", "Findings", "count", "log_probability", "nll"]
+__all__ = ["ALIASES", "COUNTS", "QUANTITIES", "Document", "Findings"]
 
 from math import inf
 from typing import Any, NamedTuple
 
-from refcalc import _check
 from refcalc.evaluation.readers.records import Record
 from refcalc.tally import Tally
 
@@ -35,7 +34,6 @@ ALIASES = {  # other names that logs use for the quantities and counts
     "num_words": "n_words",
     "num_documents": "n_documents",
 }
-SLACK = 2.0**-7  # rounding in bfloat16 can leave the log-probability of a sure token this far above 0
 FEW_DECIMALS = 4
 ENOUGH = 20  # values with few decimals: fewer may have them by chance, or were made by hand
 SHOWN = 20  # how many contradictions are kept in words
@@ -61,7 +59,6 @@ class Findings:
         self.unverified: dict[str, str] = {}  # what was published and could not be computed again, and why
         self.published: list[tuple[Record, dict[str, Any]]] = []  # what the log says of all documents
         self.vocab_sizes: set[int] = set()  # that the log names
-        self.protocols: set[str] = set()
         self._named: set[str | int] = set()
         self.values = 0
         self.above_zero, self.largest = 0, 0.0
@@ -107,8 +104,8 @@ class Findings:
 
     @property
     def rounded(self) -> int | None:
-        """The decimals to which the log-probabilities were rounded, if they look like it."""
-        return self.decimals if self.values >= ENOUGH else None
+        """The decimals to which the log-probabilities were rounded, if they look like it; whole ones are no such log."""
+        return self.decimals or None if self.values >= ENOUGH else None
 
     @property
     def uncertain(self) -> float:
@@ -140,38 +137,7 @@ class Findings:
         return lines
 
 
-def nll(record: Record, argument: str, value: Any) -> float:
-    """Return an nll of a log: a number or "inf", at least 0 but for the rounding of a sure token."""
-    if value == "inf":
-        return inf
-    x = _number(record, argument, value)
-    if not x >= -SLACK:
-        record.refuse(argument, "be an nll, at least 0 but for rounding", value)
-    return x
-
-
-def log_probability(record: Record, argument: str, value: Any) -> float:
-    """Return the nll of a log-probability of a log: a number or "-inf", at most 0 but for rounding."""
-    if value == "-inf":
-        return inf
-    x = _number(record, argument, value)
-    if not x <= SLACK:
-        record.refuse(argument, "be a log-probability, at most 0 but for rounding", value)
-    return 0.0 - x
-
-
-def count(record: Record, argument: str, value: Any, least: int = 0) -> int:
-    """Return a whole number of a log."""
-    return _check.count(record.path, f"{record.at}: {argument}", value, least)
-
-
 # --- private ---------------------------------------------------------------------------------------------------------
-
-
-def _number(record: Record, argument: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        record.refuse(argument, "be a number", value, TypeError)
-    return _check.finite(record.path, f"{record.at}: {argument}", value)
 
 
 def _shown(value: Any) -> str:

@@ -22,7 +22,6 @@ def read(path: str, found: Findings) -> Iterator[Document]:
     receipts = Receipts(path)
     if receipts.protocol is not None:
         found.vocab_sizes.add(receipts.protocol.vocab_size)
-        found.protocols.add(receipts.protocol.digest)
     seen: set[str | int] = set()
     for number, receipt in receipts:
         if receipt.document in seen:

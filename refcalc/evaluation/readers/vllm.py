@@ -19,8 +19,9 @@ from typing import Any
 
 from refcalc import _check
 from refcalc.evaluation.readers.completions import joined, tally_of
-from refcalc.evaluation.readers.log import Document, Findings, log_probability
+from refcalc.evaluation.readers.log import Document, Findings
 from refcalc.evaluation.readers.records import Record
+from refcalc.evaluation.readers.values import log_probability
 
 LOOKED_FOR = "vLLM's prompt_logprobs"
 

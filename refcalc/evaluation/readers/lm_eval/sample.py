@@ -9,8 +9,9 @@ from math import isnan
 from typing import Any, NamedTuple
 
 from refcalc import _check
-from refcalc.evaluation.readers.log import Findings, log_probability
+from refcalc.evaluation.readers.log import Findings
 from refcalc.evaluation.readers.records import Record
+from refcalc.evaluation.readers.values import log_probability
 
 NUMBER = re.compile(r"-?\d+(\.\d*)?(e[+-]?\d+)?|-?inf|-?nan", re.IGNORECASE)
 LIKELIHOODS = ("loglikelihood", "loglikelihood_rolling", "multiple_choice")

@@ -10,8 +10,9 @@ from refcalc.evaluation.readers.check import Check, judged
 from refcalc.evaluation.readers.lm_eval.aggregates import AGGREGATIONS, DEFAULTS, Numbers, stderr
 from refcalc.evaluation.readers.lm_eval.sample import Sample, hashes, read_sample
 from refcalc.evaluation.readers.lm_eval.scores import COUNTED, delimiter, own_scores, rolling_counts
-from refcalc.evaluation.readers.log import Findings, count, log_probability
+from refcalc.evaluation.readers.log import Findings
 from refcalc.evaluation.readers.records import Record
+from refcalc.evaluation.readers.values import count, log_probability
 
 Key = tuple[str, str]  # metric and filter
 

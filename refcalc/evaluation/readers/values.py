@@ -1,0 +1,62 @@
+"""The numbers of a log, each converted or refused by file, line and key."""
+
+__all__ = ["count", "log_probability", "nll", "read_all"]
+
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import Any
+
+from refcalc import _check
+from refcalc.evaluation.readers.records import Record
+
+SLACK = 2.0**-7  # rounding in bfloat16 can leave the log-probability of a sure token this far above 0
+
+
+def nll(record: Record, argument: str, value: Any) -> float:
+    """Return an nll of a log: a number or "inf", at least 0 but for the rounding of a sure token."""
+    if value == "inf":
+        return inf
+    x = _number(record, argument, value)
+    if not x >= -SLACK:
+        record.refuse(argument, "be an nll, at least 0 but for rounding", value)
+    return x
+
+
+def log_probability(record: Record, argument: str, value: Any) -> float:
+    """Return the nll of a log-probability of a log: a number or "-inf", at most 0 but for rounding."""
+    if value == "-inf":
+        return inf
+    x = _number(record, argument, value)
+    if not x <= SLACK:
+        record.refuse(argument, "be a log-probability, at most 0 but for rounding", value)
+    return 0.0 - x
+
+
+def read_all(record: Record, argument: str, values: Sequence[Any], read: Callable[..., float]) -> list[float]:
+    """Return the nlls of a list of values, read by one of the two above; a first null is no target.
+
+    Most lists are floats without a fault, and looking at the extremes of one is faster than at each value.
+    """
+    first = int(bool(values) and values[0] is None)
+    scored = values[first:]
+    if scored and set(map(type, scored)) == {float}:
+        low, high = min(scored), max(scored)
+        if read is log_probability and -inf < low and high <= SLACK:
+            return [0.0 - x for x in scored]
+        if read is nll and low >= -SLACK and high < inf:
+            return list(scored)
+    return [read(record, f"{argument}[{i}]", values[i]) for i in range(first, len(values))]
+
+
+def count(record: Record, argument: str, value: Any, least: int = 0) -> int:
+    """Return a whole number of a log."""
+    return _check.count(record.path, f"{record.at}: {argument}", value, least)
+
+
+# --- private ---------------------------------------------------------------------------------------------------------
+
+
+def _number(record: Record, argument: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        record.refuse(argument, "be a number", value, TypeError)
+    return _check.finite(record.path, f"{record.at}: {argument}", value)
