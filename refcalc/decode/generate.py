@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from refcalc import _check
 from refcalc._check import Row
-from refcalc.decode.pipeline import argmax, check_ids, check_policy, draw, processed
+from refcalc.decode.pipeline import argmax, check_ids, check_policy, draw, processed, some_prompt
 from refcalc.decode.policy import Policy
 from refcalc.decode.processors import checked
 from refcalc.decode.receipt import GenerationReceipt, Step
@@ -134,14 +134,6 @@ class Rows:
         return row
 
 
-def some_prompt(function: str, prompt: Sequence[int]) -> tuple[int, ...]:
-    """Return a prompt of at least one id."""
-    ids = tuple(_check.wholes(function, "prompt", prompt))
-    if not ids:
-        raise ValueError(f"{function}: prompt must hold at least one id (a BOS, where there is no text), got 0")
-    return ids
-
-
 # --- private ---------------------------------------------------------------------------------------------------------
 
 
@@ -155,6 +147,8 @@ def _generate(
     decode: Decode | None,
 ) -> GenerationReceipt:
     ids = some_prompt(function, prompt)
+    if decode is not None and not callable(decode):
+        _check.refuse(function, "decode", "be callable", decode, TypeError)
     if policy.max_new is None:
         _check.refuse(function, "policy.max_new", "be set, generation needs an end", None)
     steps = tuple(_steps(function, next_logits, ids, policy, seed))

@@ -123,6 +123,14 @@ def check_ids(function: str, policy: Policy, classes: int, **sequences: Sequence
             _check.target(function, f"{argument}[{i}]", token, classes)
 
 
+def some_prompt(function: str, prompt: Sequence[int]) -> tuple[int, ...]:
+    """Return a prompt of at least one id."""
+    ids = tuple(_check.wholes(function, "prompt", prompt))
+    if not ids:
+        raise ValueError(f"{function}: prompt must hold at least one id (a BOS, where there is no text), got 0")
+    return ids
+
+
 def processed(
     function: str, row: list[float], policy: Policy, prompt: Sequence[int], generated: Sequence[int]
 ) -> list[float]:

@@ -7,7 +7,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from refcalc import _check, _json
-from refcalc.decode.pipeline import check_policy
+from refcalc.decode.pipeline import check_policy, some_prompt
 from refcalc.decode.policy import Policy
 
 
@@ -52,10 +52,12 @@ class GenerationReceipt:
     def __post_init__(self) -> None:
         name = "GenerationReceipt"
         check_policy(name, self.policy)
-        object.__setattr__(self, "prompt", tuple(_check.wholes(name, "prompt", self.prompt)))
+        object.__setattr__(self, "prompt", some_prompt(name, self.prompt))
         steps = enumerate(_check.items(name, "steps", self.steps))
         object.__setattr__(self, "steps", tuple(_checked(f"steps[{i}]", step) for i, step in steps))
-        if self.seed is None and not self.policy.greedy:
+        if self.seed is not None:
+            object.__setattr__(self, "seed", _check.count(name, "seed", self.seed))
+        elif not self.policy.greedy:
             _check.refuse(name, "seed", "be given where the policy is not greedy", None)
         if not isinstance(self.data, (bytes, type(None))):
             _check.refuse(name, "data", "be bytes or None", self.data, TypeError)
@@ -130,7 +132,6 @@ class GenerationReceipt:
         except ValueError:
             _check.refuse(name, "record['data']", "be hexadecimal", data)
         seed = _field(record, "seed", int, type(None))
-        seed = None if seed is None else _check.count(name, "record['seed']", seed)
         policy = Policy.from_dict(_field(record, "policy", dict))
         receipt = cls(tuple(_field(record, "prompt", list)), policy, seed, tuple(steps), data)
         right = receipt.to_dict()

@@ -9,7 +9,7 @@ from typing import Any
 from refcalc import _check
 from refcalc._check import Nested
 from refcalc.decode.generate import NextLogits, Rows
-from refcalc.decode.pipeline import check_policy, processed
+from refcalc.decode.pipeline import check_policy, processed, some_prompt
 from refcalc.decode.policy import Policy
 from refcalc.softmax import row_nll
 
@@ -50,11 +50,9 @@ def constrained_nll(
     _check.choice(name, "reduction", reduction, ("sum", "mean", "none"))
     check_policy(name, policy)
     ids = _continuation(name, tokens, policy)
-    before = tuple(_check.wholes(name, "prompt", prompt))
+    before = _check.wholes(name, "prompt", prompt)
     if callable(rows):
-        if not before:
-            _check.refuse(name, "prompt", "hold at least one id, for a model to start from", list(before))
-        source = Rows(name, "rows", rows, before, policy)
+        source = Rows(name, "rows", rows, some_prompt(name, before), policy)
     else:
         given = _check.items(name, "rows", rows)
         _check.same_length(name, "rows", given, "tokens", len(ids))

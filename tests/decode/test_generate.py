@@ -235,7 +235,9 @@ class Refusals(unittest.TestCase):
         message = "sample: seed must be a whole number, got None"
         self.assert_refused(TypeError, message, sample, counting, [0], one, None)
 
-    def test_what_decode_returns(self) -> None:
+    def test_decode(self) -> None:
+        message = "greedy: decode must be callable, got 'utf-8'"
+        self.assert_refused(TypeError, message, greedy, counting, [0], Policy(max_new=1), decode="utf-8")
         message = "greedy: decode() must be bytes, got 'abc'"
         self.assert_refused(TypeError, message, greedy, counting, [0], Policy(max_new=1), decode=lambda ids: "abc")
 

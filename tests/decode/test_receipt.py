@@ -115,6 +115,10 @@ class Refusals(unittest.TestCase):
             self.assert_refused(f"GenerationReceipt: {message}", GenerationReceipt, (0,), policy, None, steps)
         message = "GenerationReceipt: seed must be given where the policy is not greedy, got None"
         self.assert_refused(message, GenerationReceipt, (0,), Policy(max_new=1), None, (step,))
+        message = "GenerationReceipt: seed must be at least 0, got -1"
+        self.assert_refused(message, GenerationReceipt, (0,), ONE, -1, (step,))
+        message = "GenerationReceipt: prompt must hold at least one id (a BOS, where there is no text), got 0"
+        self.assert_refused(message, GenerationReceipt, (), ONE, None, (step,))
 
     def test_kinds(self) -> None:
         step = Step(1, -1.0, -1.0)
@@ -123,6 +127,7 @@ class Refusals(unittest.TestCase):
             ("prompt[0] must be a whole number, got 'a'", (("a",), ONE, None, (step,))),
             ("steps[0].token must be a whole number, got 1.0", ((0,), ONE, None, (Step(1.0, -1.0, -1.0),))),
             ("steps[0].raw_logprob must be a number, got '-1'", ((0,), ONE, None, (Step(1, "-1", -1.0),))),
+            ("seed must be a whole number, got 'x'", ((0,), ONE, "x", (step,))),
             ("steps must be a sequence, got 3", ((0,), ONE, None, 3)),
             ("data must be bytes or None, got 'ab'", ((0,), ONE, None, (step,), "ab")),
         ]:
@@ -140,7 +145,6 @@ class Refusals(unittest.TestCase):
             ("valid_utf8", False, "record['valid_utf8'] must be True, by the rest, got False"),
             ("first_bad_byte", 0, "record['first_bad_byte'] must be None, by the rest, got 0"),
             ("data", "zz", "record['data'] must be hexadecimal, got 'zz'"),
-            ("seed", -1, "record['seed'] must be at least 0, got -1"),
             (
                 "steps",
                 [{"token": 1}],

@@ -123,7 +123,7 @@ class Refusals(unittest.TestCase):
             (TypeError, "policy must be a Policy, got None", [row], [0], None),
             (TypeError, "tokens[0] must be a whole number, got 1.0", [row], [1.0], plain),
             (TypeError, "rows must be a sequence, got 5", 5, [0], plain),
-            (ValueError, "prompt must hold at least one id, for a model to start from, got []", len, [0], plain),
+            (ValueError, "prompt must hold at least one id (a BOS, where there is no text), got 0", len, [0], plain),
         ]:
             self.assert_refused(kind, message, constrained_nll, rows, tokens, policy)
         message = "reduction must be one of 'sum', 'mean', 'none', got 'avg'"
