@@ -84,7 +84,7 @@ def encoded(value: Any) -> str:
 
 
 def encode(value: Any, parts: list[str], depth: int) -> None:
-    if len(parts) > PARTS or depth > DEPTH:
+    if len(parts) > PARTS or depth > DEPTH or (isinstance(value, (list, tuple)) and len(value) > PARTS):
         raise TooLarge
     if value is None or value is True or value is False:
         parts.append("null" if value is None else "true" if value else "false")

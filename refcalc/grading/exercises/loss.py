@@ -14,7 +14,7 @@ from random import Random
 from refcalc import exact
 from refcalc.evidence import Batch, Records
 from refcalc.grading.exercise import Arguments, Exercise, Function
-from refcalc.grading.exercises._shared import below
+from refcalc.grading.exercises._shared import below, explained
 from refcalc.mistakes import MISTAKES
 from refcalc.mistakes.pipeline import Run
 from refcalc.units import LOG_2, LOG_10
@@ -79,28 +79,23 @@ ANYWHERE = {
 }
 
 
-def no_underflow(logits: Row) -> Row:
-    """The log-probabilities are taken at once, which does not underflow.
-
-    This function is there to show what the other order does: softmax first, then the logarithm, -inf for that of 0.
-    """
-    return exact.log_softmax(logits)
-
-
-def log_of_zero(logits: Row) -> Row:
-    """The logarithm of a probability that has become 0 is left to raise an error.
-
-    Return -inf there.
-    """
-    return [log(p) for p in exact.softmax(logits)]
-
-
-def shifted_all_the_same(rows: list[Row], tokens: list[int]) -> float:
-    """Row t is scored against token t + 1, as it should be elsewhere.
-
-    This function is there to show the other number: score each row against the token that it has just read.
-    """
-    return float(exact.causal_lm_loss(rows, tokens))
+NAIVE = {
+    "no-underflow": explained(
+        "The log-probabilities are taken at once, which does not underflow.",
+        "This function is to show what the other order does: softmax first, then the logarithm, -inf for that of 0.",
+        partial(exact.log_softmax),
+    ),
+    "log-of-zero": explained(
+        "The logarithm of a probability that has become 0 is left to raise an error.",
+        "Return -inf there.",
+        lambda logits: [log(p) for p in exact.softmax(logits)],
+    ),
+}
+SHIFTED = explained(
+    "Row t is scored against token t + 1, as it should be elsewhere.",
+    "This function is to show the other number: score each row against the token that it has just read.",
+    partial(exact.causal_lm_loss),
+)
 
 
 # --- the arguments ---------------------------------------------------------------------------------------------------
@@ -209,7 +204,7 @@ EXERCISE = Exercise(
         ),
         Function(
             "log_softmax_naive(logits)", "log(softmax(logits)), -inf where that underflows",
-            log_softmax_naive, naive_rows, {**ANYWHERE, "no-underflow": no_underflow, "log-of-zero": log_of_zero},
+            log_softmax_naive, naive_rows, {**ANYWHERE, **NAIVE},
             floor=1.0,
         ),
         Function(
@@ -230,7 +225,7 @@ EXERCISE = Exercise(
         ),
         Function(
             "unshifted_loss(rows, tokens)", "the mean loss of row t and token t, in nats",
-            exact.cross_entropy, texts, {"shifted": shifted_all_the_same}, evidence=aligned,
+            exact.cross_entropy, texts, {"shifted": SHIFTED}, evidence=aligned,
         ),
         Function(
             "masked_loss(rows, targets, mask)", "the mean loss where the mask is 1, in nats",

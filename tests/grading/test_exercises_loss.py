@@ -1,0 +1,137 @@
+"""The exercise `loss`: what is asked, that the textbook passes, and that every mistake has its name."""
+
+import unittest
+from dataclasses import replace
+from math import exp, inf, isinf, log, log2
+
+from refcalc import MISTAKES
+from refcalc.grading import Exercise
+from refcalc.grading.exercises import EXERCISES
+from refcalc.grading.naming import named
+from tests.grading.answers import ExerciseCase, answered, loaded, wrong_by_catalogue
+from tests.grading.test_exercises_catalogue import shown
+
+WIDE = 1_000
+OF_ROWS = ("token_loss", "sequence_loss", "shifted_loss", "unshifted_loss", "masked_loss")
+SCORES = {
+    *("double-softmax", "raw-logit-nll", "log-of-softmax-underflow", "epsilon-clipped-log", "epsilon-added-in-log"),
+    *("naive-logsumexp", "naive-softmax-nan", "zero-log-zero-nan", "bf16-loss", "bits-reported-as-nats"),
+    *("log10-as-natural", "perplexity-as-nll"),
+}
+MEANS = {
+    *("total-as-rate", "divided-by-vocab", "product-underflow", "softmax-wrong-axis", "reshape-not-transpose"),
+    *("token-id-zero-dropped", "low-precision-accumulator", "fp16-accumulator"),
+}
+
+
+def narrow(exercise: Exercise) -> Exercise:
+    """Return the exercise without the row of 65,537 classes, each right answer computed once."""
+
+    def few(draw):
+        return lambda rng: [each for each in draw(rng) if not isinstance(each[0], list) or len(each[0]) < WIDE]
+
+    def once(oracle):
+        answers = {}
+
+        def answer(*arguments):
+            key = repr(arguments)
+            if key not in answers:
+                answers[key] = oracle(*arguments)
+            return answers[key]
+
+        return answer
+
+    functions = (replace(each, draw=few(each.draw), oracle=once(each.oracle)) for each in exercise.functions)
+    return Exercise(exercise.name, tuple(functions))
+
+
+class Loss(ExerciseCase):
+    exercise = narrow(EXERCISES["loss"])
+
+    def test_textbook_passes(self):
+        self.assert_textbook_passes(5)
+
+    def test_draws_repeat(self):
+        self.assert_draws_repeat()
+
+    def test_mistakes_are_named(self):
+        self.assert_mistakes_are_named(3)
+
+    def test_mistakes_of_its_own_are_explained(self):
+        self.assert_own_mistakes_are_explained()
+
+    def test_what_shows_in_the_functions_of_rows(self):
+        shows = {name: shown(self.function(name)) for name in OF_ROWS}
+        for name in OF_ROWS:
+            self.assertEqual(SCORES - shows[name], set(), name)
+        for name in OF_ROWS[1:]:
+            self.assertEqual(MEANS - shows[name], set(), name)
+        shifts = {"no-shift", "no-shift-first-dropped", "no-shift-last-dropped", "double-shift", "reversed-shift"}
+        self.assertEqual(shifts - shows["shifted_loss"], set())
+        masks = {"padding-scored", "padded-denominator", "inverted-mask", "zero-times-inf-mask", "mask-not-shifted"}
+        self.assertEqual(masks - shows["masked_loss"], set())
+
+    def test_a_sum_held_in_float16(self):
+        function = next(each for each in EXERCISES["loss"].functions if each.name == "token_loss")
+        wrong = dict(wrong_by_catalogue(function))["fp16-lse-width"]
+        cases = answered(function, wrong, 1)
+        self.assertEqual(sum(case.fault is not None for case in cases), 1)
+        self.assertEqual(named(function, cases), [("fp16-lse-width",)])
+
+
+class Oracles(ExerciseCase):
+    """The right answers, by hand."""
+
+    exercise = EXERCISES["loss"]
+
+    def test_by_hand(self):
+        third = [0.0, 0.0, 0.0]
+        certain = [log(3.0), 0.0]  # 3 : 1
+        for name, arguments, want in [
+            ("log_softmax", (third,), [-log(3)] * 3),
+            ("log_softmax", ([0.0, -inf],), [0.0, -inf]),
+            ("log_softmax_naive", ([0.0, -900.0],), [0.0, -inf]),
+            ("log_softmax_naive", (certain,), [log(0.75), log(0.25)]),
+            ("token_loss", ([0.0, -900.0], 1), 900.0),
+            ("sequence_loss", ([third, [*certain, -inf]], [0, 1]), (log(3) + log(4)) / 2),
+            ("perplexity", (log(7),), 7.0),
+            ("shifted_loss", ([certain, certain, certain], [0, 1, 0]), (log(4) + log(4 / 3)) / 2),
+            ("unshifted_loss", ([certain, certain, certain], [0, 1, 0]), (log(4) + 2 * log(4 / 3)) / 3),
+            ("masked_loss", ([certain, certain, certain], [1, 0, 1], [0, 1, 1]), (log(4 / 3) + log(4)) / 2),
+            ("bits_per_token", (log(8),), 3.0),
+        ]:
+            with self.subTest(name, arguments=arguments):
+                got = self.function(name).oracle(*arguments)
+                for a, b in zip(*([got, want] if isinstance(want, list) else [[got], [want]]), strict=True):
+                    self.assertTrue(a == b or abs(a - b) < 1e-14, (a, b))
+
+    def test_what_has_no_right_answer(self):
+        self.assert_refused("log_softmax_naive", [0.0, -740.0])  # of a subnormal probability
+        self.assert_refused("log_softmax", [])
+        self.assert_refused("token_loss", [0.0, 0.0], 2)
+        self.assert_refused("masked_loss", [[0.0, 0.0]], [0], [0])
+        self.assert_refused("shifted_loss", [[0.0, 0.0]], [0])
+
+    def test_the_two_orders_differ_where_a_probability_underflows(self):
+        cases = [case.arguments for case in answered(self.function("log_softmax_naive"), lambda logits: [], 5)]
+        naive, stable = loaded("loss").log_softmax_naive, loaded("loss").log_softmax
+        self.assertGreaterEqual(sum(any(map(isinf, naive(*each))) for each in cases), 2)
+        self.assertFalse(any(any(map(isinf, stable(*each))) for each in cases))
+
+    def test_both_forms_of_the_two_conversions_pass(self):
+        """2 to the power of bits, and the logarithm to base 2 of the perplexity."""
+        for seed in range(20):
+            for name, answer in (
+                ("perplexity", lambda mean_loss: 2.0 ** (mean_loss / log(2))),
+                ("bits_per_token", lambda mean_loss: log2(exp(mean_loss))),
+            ):
+                faults = [case for case in answered(self.function(name), answer, seed) if case.fault]
+                self.assertEqual(faults, [])
+
+    def test_names_are_of_the_catalogue_or_explained_here(self):
+        own = {name for each in self.exercise.functions for name in each.mistakes} - {*MISTAKES}
+        self.assertEqual(own, {"no-underflow", "log-of-zero", "shifted"})
+
+
+if __name__ == "__main__":
+    unittest.main()
