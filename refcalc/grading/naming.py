@@ -2,19 +2,20 @@
 
 A mistake is named if it gives every wrong answer, and the right answer wherever the function gave that.  Where no
 single one does, two of different steps are tried, if there are finite numbers to go by; where no two do, the few that
-together give most of the wrong answers and contradict no right one.  An error of Python's arithmetic stands for the
-inf or nan that a mistake gives there.
+together give most of the wrong answers and contradict no right one; and where there are none, the same is done for each
+value of a dict by itself.  An error of Python's arithmetic stands for the inf or nan that a mistake gives there.
 """
 
 __all__ = ["named"]
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from math import isfinite
 from typing import Any
 
 from refcalc.grading.exercise import Function
-from refcalc.grading.judge import Case, close
+from refcalc.grading.judge import Case, close, judged
 from refcalc.mistakes import MISTAKES
 from refcalc.mistakes.kind import STEPS, DoesNotApply, Mistake
 from refcalc.mistakes.pipeline import Run
@@ -29,6 +30,10 @@ LARGE = 10_000  # characters of arguments; they take all the mistakes of the cat
 
 def named(function: Function, cases: Sequence[Case]) -> list[Names]:
     """Return the mistakes that explain the wrong ones of the cases, each alone or with another, the likeliest first."""
+    return _named(function, cases) or _by_key(function, cases)
+
+
+def _named(function: Function, cases: Sequence[Case]) -> list[Names]:
     ordered = sorted(cases, key=lambda case: (case.fault is None, len(repr(case.arguments))))
     catalogue = _Catalogue(function, ordered)
     singles = [*_own(function, ordered), *catalogue.singles()]
@@ -36,6 +41,31 @@ def named(function: Function, cases: Sequence[Case]) -> list[Names]:
     if not whole and any(case.fault and case.reply.kind == "answer" and _finite(case.reply.value) for case in ordered):
         whole = {names for names, wrong in catalogue.pairs() if _explains(wrong, ordered)}
     return sorted(whole, key=_rank) if whole else _cover(singles, ordered)
+
+
+def _by_key(function: Function, cases: Sequence[Case]) -> list[Names]:
+    """Return what explains the values of a dict one by one, where the keys are always the same."""
+    keys = {tuple(case.want) if isinstance(case.want, dict) else () for case in cases}
+    found: dict[Names, None] = {}
+    for key in keys.pop() if len(keys) == 1 else ():
+        parts = [_part(case, key) for case in cases]
+        if any(case.fault for case in parts):
+            mistakes = {name: _value_of(wrong, key) for name, wrong in function.mistakes.items()}
+            found |= dict.fromkeys(_named(replace(function, mistakes=mistakes, evidence=None), parts))
+    return [*found]
+
+
+def _part(case: Case, key: Any) -> Case:
+    """Return the case of one value of a dict."""
+    value = case.reply.value
+    if case.reply.kind != "answer" or not isinstance(value, dict) or key not in value:
+        return case._replace(want=case.want[key])
+    reply = case.reply._replace(value=value[key])
+    return case._replace(want=case.want[key], reply=reply, fault=judged(reply, case.want[key], None))
+
+
+def _value_of(wrong: Callable[..., Any], key: Any) -> Callable[..., Any]:
+    return lambda *arguments: wrong(*arguments)[key]
 
 
 # --- candidates ------------------------------------------------------------------------------------------------------

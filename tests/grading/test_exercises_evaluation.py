@@ -87,6 +87,16 @@ class RightAnswers(ExerciseCase):
         self.assertEqual(greedy(model, [2], 1, 9, [0, 2]), [3, 1])
 
 
+def average(values):
+    listed = [*values]
+    return sum(listed) / len(listed)
+
+
+def report(documents, **wrong):
+    s, n, b = (sum(each[k] for each in documents) for k in range(3))
+    return {"nats_per_target": s / n, "perplexity": exp(s / n), "bits_per_byte": s / b / log(2), **wrong}
+
+
 class WrittenByHand(ExerciseCase):
     """Wrong functions as somebody would write them, with nothing of the exercise in them."""
 
@@ -107,23 +117,32 @@ class WrittenByHand(ExerciseCase):
         self.assert_names("bits_per_byte", lambda s, n: s / log(2), "total-as-rate", "token-vs-word-unit")
 
     def test_reports(self):
-        def report(documents, **wrong):
-            s, n, b = (sum(each[k] for each in documents) for k in range(3))
-            return {"nats_per_target": s / n, "perplexity": exp(s / n), "bits_per_byte": s / b / log(2), **wrong}
+        self.assert_names("document_report", lambda d: report(d, perplexity=average(exp(s / n) for s, n, _ in d)),
+                          "mean-of-perplexities")  # fmt: skip
+        self.assert_names("document_report", lambda d: report(d, perplexity=2 ** report(d)["nats_per_target"]),
+                          "two-to-the-nats")  # fmt: skip
+        self.assert_names("document_report", lambda d: report(d, bits_per_byte=report(d)["bits_per_byte"] * log(2)),
+                          "bits-without-ln2")  # fmt: skip
 
-        def of_perplexities(documents):
-            values = [exp(s / n) for s, n, _ in documents]
-            return report(documents, perplexity=sum(values) / len(values))
+    def test_reports_that_are_wrong_in_several_values(self):
+        def averages(documents):
+            mean, rates = average(s / n for s, n, _ in documents), [s / b / log(2) for s, _, b in documents if b]
+            return {"nats_per_target": mean, "perplexity": exp(mean), "bits_per_byte": average(rates)}
 
-        def base_two(documents):
-            return report(documents, perplexity=2 ** report(documents)["nats_per_target"])
+        def averages_of_exp(documents):
+            return {**averages(documents), "perplexity": average(exp(s / n) for s, n, _ in documents)}
 
-        def in_nats(documents):
-            return report(documents, bits_per_byte=sum(d[0] for d in documents) / sum(d[2] for d in documents))
+        def other_bases(documents):
+            right = report(documents)
+            rate = right["bits_per_byte"] * log(2)
+            return report(documents, perplexity=2 ** right["nats_per_target"], bits_per_byte=rate)
 
-        self.assert_names("document_report", of_perplexities, "mean-of-perplexities")
-        self.assert_names("document_report", base_two, "two-to-the-nats")
-        self.assert_names("document_report", in_nats, "bits-without-ln2")
+        self.assert_names("document_report", averages, "macro-vs-micro", "macro-bits-per-byte")
+        self.assert_names("document_report", averages_of_exp,
+                          "macro-vs-micro", "mean-of-perplexities", "macro-bits-per-byte")  # fmt: skip
+        self.assert_names("document_report", other_bases, "two-to-the-nats", "bits-without-ln2")
+        self.assert_names("document_report", lambda d: {**averages(d), "perplexity": 7.0},  # which nothing gives
+                          "macro-vs-micro", "macro-bits-per-byte")  # fmt: skip
 
     def test_windows(self):
         def step(width, shift):
