@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         corpus,
         receipts,
         uniform=options.uniform,
-        corpus=[file_digest(path) for _, path in files],
+        corpus=[file_digest(path) for _, path in files] if receipts else (),  # documents alone may come from a pipe
         tokenizer=options.tokenizer and file_digest(options.tokenizer),
         checkpoint=options.checkpoint and file_digest(options.checkpoint),
     )

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Mapping
 from io import BytesIO
 from itertools import repeat
-from math import inf
 from typing import Any, NamedTuple
 
 from refcalc.evaluation.log import Receipts
@@ -90,11 +89,8 @@ def _id(text: bytes) -> str | int:
 
 
 def _rounded(whole: int, power: int) -> float:
-    """Return whole times 2**power, at least 0, rounded once."""
-    try:
-        return whole / (1 << -power) if power < 0 else float(whole << power)
-    except OverflowError:
-        return inf
+    """Return whole times 2**power, rounded once; what _written finds is below 2**260."""
+    return whole / (1 << -power) if power < 0 else float(whole << power)
 
 
 def _are_all(rows: list[tuple[bytes, ...]], block: bytes, key: Any) -> bool:

@@ -36,12 +36,17 @@ def receipt(document: str | int, nll: float, n_targets: int, **changes: Any) -> 
     return Receipt(document, ExactSum([nll]), n_targets, **{**given, **changes})
 
 
-def twice(under: Protocol, line: Receipt) -> Receipts:
-    """Return a file whose first two receipts are the same."""
+def written(under: Protocol, *lines: Receipt) -> list[bytes]:
+    """Return the lines of a file of receipts: the protocol, the receipts, their number."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "receipts.jsonl"
-        receipts(under, line, path=str(path))
-        first, second, end = path.read_bytes().splitlines(keepends=True)
+        receipts(under, *lines, path=str(path))
+        return path.read_bytes().splitlines(keepends=True)
+
+
+def twice(under: Protocol, line: Receipt) -> Receipts:
+    """Return a file whose two receipts are the same."""
+    first, second, end = written(under, line)
     return Receipts(BytesIO(first + second + second + end))
 
 

@@ -168,6 +168,29 @@ class Checklist(unittest.TestCase):
                 self.assertEqual(verdicts(result)["held-out gap"], "not known")
                 self.assertEqual(words(result, "held-out gap"), f"it means nothing while these fail: {name}")
 
+    def test_a_digest_that_begins_as_another_is_another(self) -> None:
+        result = sound()._replace(digests={**sound().digests, "checkpoint": "step-8"}).audit()
+        self.assertEqual(words(result, "weights"), "step-80 before the run, step-8 after it")
+
+    def test_targets_that_are_none_are_found_as_those_that_are_missing(self) -> None:
+        more = receipt("c", 3.5 * 6, 6, n_bytes=5, n_chars=5)
+        result = with_test(sound(), lambda lines: [more, lines[1]]).audit()
+        self.assertEqual(
+            words(result, "targets"), "targets of test that no window scored, or that are none: 'c' has 6 of 5"
+        )
+
+    def test_tokens_of_some_documents_leave_the_targets_not_known(self) -> None:
+        some = {**sound().documents, "test": [TEST[0], {"id": "d", "text": "dogs"}]}
+        result = sound()._replace(documents=some).audit()
+        self.assertEqual(
+            (verdicts(result)["targets"], words(result, "targets")), ("not known", "the tokens of test were not given")
+        )
+
+    def test_bytes_of_what_is_scored_are_not_those_of_the_text(self) -> None:
+        run = with_protocols(sound()._replace(uniform=None), text="scored")
+        lines = [replace(line, n_bytes=3) for line in run.lines["test"]]
+        self.assertEqual(verdicts(run._replace(lines={**run.lines, "test": lines}).audit())["targets"], "pass")
+
     def test_what_is_not_given_is_not_known(self) -> None:
         run = sound()._replace(documents={}, uniform=None, digests={})
         result = run.audit()

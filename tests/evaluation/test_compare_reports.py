@@ -11,6 +11,7 @@ from typing import Any
 from refcalc import ExactSum, paired_bootstrap
 from refcalc._refusal import NoComparison
 from refcalc.evaluation.ablation import Arm, trajectory_digest
+from refcalc.evaluation.aligned import aligned
 from refcalc.evaluation.comparability import terms_of
 from refcalc.evaluation.compare_reports import compare_reports
 from refcalc.evaluation.comparison import ReportComparison
@@ -168,6 +169,23 @@ class Numbers(unittest.TestCase):
         self.assertEqual(compare_reports(scored(1), scored(2, order=9), draws=20).to_dict(), want)
         self.assertEqual(compare_reports(scored(1, order=9), scored(2), draws=20).to_dict(), want)
 
+    def test_documents_stand_in_the_order_of_their_ids_numbers_first(self) -> None:
+        keys = ["b", 10, "1", 2, "a", 1]
+        sides = [receipts(protocol(), *(receipt(key, 1.0, 2) for key in each)) for each in (keys, keys[::-1])]
+        self.assertEqual(aligned(*sides).documents, [1, 2, 10, "1", "a", "b"])
+
+    def test_documents_that_cost_nothing_are_resampled_too(self) -> None:
+        sides = [
+            receipts(protocol(), *(receipt(i, x, 2) for i, x in enumerate(each))) for each in ((0.0, 4.0), (0.0, 2.0))
+        ]
+        quantity = compare_reports(*sides, per="target", draws=50).quantities[0]
+        self.assertEqual((quantity.ours, quantity.theirs, quantity.low, quantity.high), (1.0, 0.5, 0.0, 1.0))
+
+    def test_no_difference_at_all_is_an_interval_that_holds_0(self) -> None:
+        result = compare_reports(scored(1), scored(1), draws=9)
+        self.assertEqual({(each.low, each.high) for each in result.quantities}, {(0.0, 0.0)})
+        self.assertIn("the interval holds 0: these documents do not tell the two apart", " ".join(str(result).split()))
+
     def test_documents_without_a_target_are_no_part_of_a_resample(self) -> None:
         empty = receipt("e", 0.0, 0, n_words=0, n_eos=0)
         both = [receipts(under(eos_scored=False), *(line for _, line in scored(i)), empty) for i in (1, 2)]
@@ -215,6 +233,10 @@ class Documents(unittest.TestCase):
             self.assertEqual(result.despite, ("documents",))
             self.assertEqual(result.quantities, compare_reports(scored(1, 10), scored(2, 10), draws=20).quantities)
             self.assertIn("\nDESPITE     documents: only those that both have are compared\n", str(result))
+
+    def test_despite_what_does_not_differ_is_not_told(self) -> None:
+        result = compare_reports(scored(1), scored(2), despite=["documents", "window", "checkpoint"], draws=9)
+        self.assertEqual(result.despite, ())
 
     def test_without_a_common_document_there_is_nothing_to_compare(self) -> None:
         ours, theirs = (receipts(protocol(), receipt(key, 1.0, 2)) for key in (1, "1"))
@@ -378,6 +400,7 @@ class Ablations(unittest.TestCase):
             [["a", 0], ["a", 80], ["b", 0]],
         ]
         self.assertEqual(len({same, *map(trajectory_digest, others)}), 6)
+        self.assertNotEqual(trajectory_digest([1, 23]), trajectory_digest([12, 3]))
         with self.assertRaises(TypeError) as caught:
             trajectory_digest([[1], [math.nan]])
         self.assertEqual(str(caught.exception), "trajectory_digest: windows[1] must be what JSON holds, got [nan]")
