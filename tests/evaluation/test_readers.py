@@ -4,7 +4,7 @@ import json
 import tempfile
 import unittest
 from fractions import Fraction
-from math import exp, fsum, inf
+from math import exp, fsum, inf, log
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -196,6 +196,9 @@ class JsonLines(Files):
             found = self.verify({name: [0.1, 0.2], "mask": [0, 1]}, {name: [0.7, "inf"], "loss_mask": [1, 0]}).tally
             assert found is not None
             self.assertEqual((found.nll_sum, found.n_targets), (ExactSum([0.2, 0.7]), 2))
+        found = self.verify({"logprobs": [None, -0.1, -0.2], "mask": [1, 1, 0]}).tally
+        assert found is not None
+        self.assertEqual(found.nll_sum, ExactSum([0.1]))
 
     def test_a_published_zero_is_a_number_too(self) -> None:
         self.assertFalse(self.verify({"nlls": [1.5], "mean_nll": 0.0}).agrees)
@@ -450,8 +453,10 @@ class Signs(Files):
         self.assertEqual([check.verdict for check in found.checks], ["agrees within the log's 2 decimals"])
         far = self.verify({"nlls": [round(x, 2) for x in exact]}, reported={"mean_nll": mean + 0.006})
         self.assertFalse(far.agrees)
-        few = self.verify({"nlls": [round(x, 2) for x in exact[:19]]})
-        self.assertEqual(few.warnings, ())  # so few may be made by hand
+        bits = self.verify({"nlls": [round(x, 2) for x in exact]}, reported={"bits_per_token": mean / log(2) + 0.007})
+        self.assertTrue(bits.agrees)  # 0.005 nats are more bits than that
+        for values in ([round(x, 2) for x in exact[:19]], [1.0] * 40):  # so few, or whole, may be made by hand
+            self.assertEqual(self.verify({"nlls": values}).warnings, ())
 
     def test_placeholders_and_impossible_tokens(self) -> None:
         found = self.verify({"logprobs": [-9999.0, -1.5]})

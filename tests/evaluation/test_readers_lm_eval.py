@@ -155,6 +155,12 @@ class Changes(Harness):
             self.assertFalse(found.agrees)
             wrong = {check.quantity for check in found.checks if not check.agrees and check.place == "choice"}
             self.assertLessEqual({"sample_len", "n-samples"}, wrong)
+        self.assertIn("line 7: doc_id 0 was there before", " ".join(found.contradictions))
+
+    def test_samples_in_another_order_do_not_have_the_hash_of_the_task(self) -> None:
+        found = self.verify(RESULTS, {**SAMPLES, "choice": SAMPLES["choice"][::-1]})
+        self.assertEqual(found.n_contradictions, 1)
+        self.assertIn("task_hashes['choice'] is not the hash of the samples given", found.contradictions[0])
 
     def test_counts_of_characters_for_bytes_are_named(self) -> None:
         line = SAMPLES["rolling"][0]
@@ -191,7 +197,9 @@ class Naming(Harness):
 class Scores(Harness):
     def choice(self, lls: list[float], target: str, choices: list[str], metrics: dict[str, float]) -> Verification:
         """Verify a run of one sample of one task."""
-        arguments = {f"gen_args_{i}": {"arg_0": "Q", "arg_1": f" {c}"} for i, c in enumerate(choices)}
+        conditions = ["Q"] * len(choices) + [""] * (len(lls) - len(choices))
+        pairs = zip(conditions, [*choices, *choices], strict=False)
+        arguments = {f"gen_args_{i}": {"arg_0": q, "arg_1": f" {c}"} for i, (q, c) in enumerate(pairs)}
         resps = [[repr(ll), "False"] for ll in lls]
         line = {
             "doc_id": 0, "doc": {}, "target": target, "arguments": arguments, "resps": [[each] for each in resps],
@@ -217,6 +225,20 @@ class Scores(Harness):
                     wrong = self.choice(lls, target, choices, {**right, name: 1.0 - value})
                     self.assertEqual(wrong.n_contradictions, 1, name)
 
+    def test_mutual_information_is_what_the_question_adds(self) -> None:
+        right = {"acc": 1.0, "acc_mutual_info": 0.0}
+        self.assertTrue(self.choice([-3.0, -4.0, -1.0, -3.0], "0", ["x", "y"], right).agrees)
+        wrong = self.choice([-3.0, -4.0, -1.0, -3.0], "0", ["x", "y"], {"acc": 1.0, "acc_mutual_info": 1.0})
+        self.assertEqual(wrong.n_contradictions, 1)
+
+    def test_the_samples_of_the_only_task_need_no_name_and_no_hash(self) -> None:
+        results = {"results": {"t": {"acc,none": 1.0}}, "configs": {"t": {"output_type": "loglikelihood"}}}
+        resps = [["-1.5", "True"]]
+        line = {"doc_id": 0, "doc": {}, "resps": [resps], "filtered_resps": resps, "acc": True}
+        paths = self.files(results, {"t": [line]})
+        os.rename(paths[1], self.folder / "x")
+        self.assertTrue(verify([paths[0], self.folder / "x"]).agrees)
+
     def test_a_target_that_is_no_choice_leaves_the_scores_as_logged(self) -> None:
         found = self.choice([-3.0, -4.0], "else", ["x", "y"], {"acc": 1.0})
         self.assertTrue(found.agrees)
@@ -226,7 +248,10 @@ class Scores(Harness):
 class Refusals(Harness):
     def test_files_that_are_no_run(self) -> None:
         self.assertIn("hold one results file, and the samples files of its tasks", self.error([self.sample_file()]))
+        twice = self.folder / "again.json"
         paths = self.files(RESULTS, {})
+        twice.write_text(json.dumps(RESULTS))
+        self.assertIn("hold one results file, and the samples files of its tasks", self.error([*paths, str(twice)]))
         other = self.folder / "log.jsonl"
         other.write_text('{"nlls": [1.5]}')
         self.assertIn("must be of lm-evaluation-harness, as another one is", self.error([*paths, str(other)]))

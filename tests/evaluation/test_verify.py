@@ -49,6 +49,8 @@ class Judged(unittest.TestCase):
         self.assertEqual(self.verdict(1.25, 1.0), (False, "off by 0.25, 25 %"))
         self.assertEqual(self.verdict(5, 4, exact=True), (False, "off by +1"))
         self.assertEqual(self.verdict(1.25, 1.0, error=0.25, why="x"), (True, "agrees within x"))
+        self.assertTrue(self.verdict("2.50", 2.4941, error=0.001)[0])  # of 2.495 and more, and that may be off
+        self.assertFalse(self.verdict("2.50", 2.4939, error=0.001)[0])
 
 
 class Published(Files):
@@ -99,6 +101,18 @@ class Published(Files):
                 found = self.verify({"nlls": nlls}, reported={quantity: value * (1 + error)}, dtype=dtype)
                 with self.subTest(quantity, error=error, dtype=dtype):
                     self.assertEqual(found.agrees, agrees)
+
+    def test_a_perplexity_may_be_off_by_more_the_higher_it_is(self) -> None:
+        for scale, agrees in ((0.5, False), (20.0, True)):
+            nlls = [scale + i / 7000 for i in range(49)]
+            ppl = exp(fsum(nlls) / 49) * (1.0 + 4e-5)
+            self.assertEqual(self.verify({"nlls": nlls}, reported={"perplexity": ppl}, dtype="float32").agrees, agrees)
+
+    def test_a_number_that_is_off_as_float32_is_gets_a_hint(self) -> None:
+        for error, hint in ((1e-8, True), (1e-3, False)):
+            found = self.verify({"nlls": [0.1, 0.2], "mean_nll": fsum([0.1, 0.2]) / 2 * (1 + error)})
+            self.assertFalse(found.agrees)
+            self.assertEqual("may have been computed in float32" in " ".join(found.warnings), hint)
 
     def test_what_the_log_does_not_count_is_not_judged(self) -> None:
         found = self.verify({"nlls": [1.5]}, {"summary": {"bpb": 1.5, "n_words": 2, "loss": 1.5}})

@@ -104,7 +104,7 @@ class Findings:
 
     @property
     def rounded(self) -> int | None:
-        """The decimals to which the log-probabilities were rounded, if they look like it; whole ones are no such log."""
+        """The decimals to which the log-probabilities were rounded, if they look like it and are not whole."""
         return self.decimals or None if self.values >= ENOUGH else None
 
     @property

@@ -122,7 +122,6 @@ class Task:
         n = count(record, f"{name}[1]", logged[1])
         if sample.responses and not self.custom:
             self.found.same(record, (f"{name}[0]", ll), ("its response", sample.responses[0][0]))
-            ll = sample.responses[0][0]
         counts, unit = rolling_counts(sample), COUNTED[name]
         texts = counts if self.custom else dict([*counts.items()][:1])
         if any(each[unit] == n for each in texts.values()):
