@@ -32,7 +32,8 @@ class Protocol:
     bos: where bos_id, which is not among a document's tokens, is put: "none", before the "first" window, or at the head
         of "every" one.  Without it a document's first token is no target.
     bos_scored: whether a target that is bos_id counts (one that stands among a document's tokens).
-    eos_id, eos_scored: whether a target that is eos_id counts; if so, every document must end with it.
+    eos_id, eos_scored: whether a target that is eos_id counts; if so, every document must end with it.  Where bos_id is
+        the same id, as in GPT-2, it is the end wherever it is a target.
     unk_id: the token for what the vocabulary does not have.  It counts, and is counted.
     ignore_index: the mark of what is no target.
     units: which of "bytes", "chars" and "words" of the original text are counted; text: whether they are those of the

@@ -136,7 +136,11 @@ def _score(document: Document, model: Model, protocol: Protocol, scores: str) ->
 
 def _windows(tokens: list[int], protocol: Protocol) -> Iterator[tuple[list[int], list[int]]]:
     """Yield inputs and targets, a BOS or EOS that is not scored ignored."""
-    ignored = {None if protocol.bos_scored else protocol.bos_id, None if protocol.eos_scored else protocol.eos_id}
+    is_end = protocol.bos_id == protocol.eos_id  # one id for both, as in GPT-2: among a document's tokens it is the end
+    ignored = {
+        None if protocol.bos_scored or is_end else protocol.bos_id,
+        None if protocol.eos_scored else protocol.eos_id,
+    }
     for _, inputs, targets in windows(
         tokens,
         protocol.window,

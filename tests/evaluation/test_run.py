@@ -110,6 +110,12 @@ class Windows(unittest.TestCase):
         want = [-log(fitted.probability(y, c)) for c, y in contexts(TEXTS[0], 3, 2, "first")]
         self.assertAlmostEqual(float(got.nll_sum), fsum(want), delta=1e-12)
 
+    def test_one_id_for_both_ends_is_the_end_where_it_is_a_target(self) -> None:
+        for eos_scored, want in ((True, 4), (False, 3)):
+            under = protocol(vocab_size=V, bos="first", bos_id=EOS, eos_id=EOS, eos_scored=eos_scored)
+            got = self.receipts([("a", [3, 4, 5, EOS], "x")], under)[0]
+            self.assertEqual((got.n_targets, got.n_eos), (want, int(eos_scored)))
+
     def test_without_units_no_text_is_needed(self) -> None:
         got = self.receipts([("a", TEXTS[0])], protocol(vocab_size=V, units=()))[0]
         self.assertEqual((got.n_bytes, got.n_targets), (None, 7))
