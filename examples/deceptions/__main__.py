@@ -1,7 +1,8 @@
 """Numbers that look fine and are wrong, each a small program of its own, and what refcalc says of them.
 
-python -m examples.deceptions                   all of them
-python -m examples.deceptions.batch_means       one
+    python -m examples.deceptions
+
+runs all of them, `python -m examples.deceptions.batch_means` one.
 """
 
 from examples.deceptions import (
