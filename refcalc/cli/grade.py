@@ -25,6 +25,7 @@ time and memory.  That keeps accidents away and is no sandbox: it can read and w
 STATUSES = "Exit status: 0 if every function is right, 1 if one is not, 2 where nothing could be run."
 COLOURS = {"right": "32", "missing": "33"}
 RED = "31"
+LATE = 1.0  # seconds after which a terminal is told what is going on
 
 
 def add_to(subparsers: Any) -> None:
@@ -117,12 +118,12 @@ def _painted(status: str) -> str:
 
 
 class _Progress:
-    """One line on a terminal's standard error that says which function is asked, once a second has gone by."""
+    """One line on a terminal's standard error that says which function is asked, once that takes long."""
 
     def __init__(self) -> None:
         self._terminal = sys.stderr is not None and sys.stderr.isatty()
         self._name, self._lock, self._late = "", Lock(), False
-        self._timer = Timer(1.0, self._begin)
+        self._timer = Timer(LATE, self._begin)
         self._timer.daemon = True
 
     def __enter__(self) -> Self:

@@ -1,7 +1,7 @@
 """The process in which a graded module runs.  It is run by its path, imports nothing of refcalc, and is killed at last.
 
-    python -I -B child.py          a token, the module's path, then requests on the standard input, one a line
-                                   the token and an answer on the standard output, one line for each call
+    python -I -B child.py          standard input, by lines: a token, (path of the module, seconds), then requests
+                                   standard output: one line for each call, of the token and the answer
 
 Requests are Python expressions, written by the grader; answers are JSON.  Before the module is read, the two ends move
 to descriptors of their own and 0, 1 and 2 to the null device: what the module prints goes nowhere, and is no answer.
@@ -12,6 +12,7 @@ __all__ = ["Table"]
 
 import builtins
 import os
+import signal
 import sys
 from collections.abc import Iterable, Sequence
 from json.encoder import encode_basestring_ascii as quoted
@@ -138,8 +139,10 @@ def raised(error: BaseException, path: str) -> str:
 # --- the work --------------------------------------------------------------------------------------------------------
 
 
-def limit_resources() -> None:
-    """Limit memory and the size of files, where the system can."""
+def limit_resources(seconds: float) -> None:
+    """Limit memory, the size of files, and the time if nobody is left to end this process, where the system can."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         import resource  # noqa: PLC0415 (not on every system)
     except ImportError:
@@ -201,7 +204,7 @@ def main() -> NoReturn:
         os.dup2(null, standard)
     os.close(null)
     requests = iter(lines(channel))
-    token, path = next(requests), eval(next(requests), NAMES)
+    token, (path, seconds) = next(requests), eval(next(requests), NAMES)
 
     def say(text: str) -> None:
         if getpid() != own:  # the module has forked, and this is the other process
@@ -210,7 +213,7 @@ def main() -> NoReturn:
         while left:
             left = left[write(answers, left) :]
 
-    limit_resources()
+    limit_resources(seconds)
     say('{"ready": true}')
     try:
         module = imported(path)

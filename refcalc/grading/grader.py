@@ -84,6 +84,8 @@ def _readable(path: str | os.PathLike[str]) -> str:
 def _exercise(exercise: str | Exercise) -> Exercise:
     if isinstance(exercise, Exercise):
         return exercise
+    if not isinstance(exercise, str):
+        _check.refuse("grade", "exercise", "be an Exercise, or the name of one", exercise, TypeError)
     _check.choice("grade", "exercise", exercise, tuple(EXERCISES))
     return EXERCISES[exercise]
 
@@ -92,7 +94,7 @@ def _names(exercise: Exercise, aliases: Mapping[str, str]) -> dict[str, str]:
     """Return the name in the module of each function."""
     names = {function.name: function.name for function in exercise.functions}
     for name, alias in aliases.items():
-        _check.choice("grade", "aliases", name, tuple(names))
+        _check.choice("grade", "a key of aliases", name, tuple(names))
         if not isinstance(alias, str) or not alias.isidentifier():
             _check.refuse("grade", f"aliases[{name!r}]", "be the name of a function", alias)
         names[name] = alias

@@ -69,7 +69,7 @@ def smaller(arguments: Arguments) -> Iterator[Arguments]:
 
 def _cuts(n: int) -> Iterator[tuple[int, int]]:
     """Yield what to leave out of n elements: halves, quarters, ..., single ones."""
-    size = max(n // 2, min(n, 1))
+    size = (n + 1) // 2
     while size:
         yield from ((start, min(n, start + size)) for start in range(0, n, size))
         size //= 2

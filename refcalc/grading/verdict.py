@@ -124,7 +124,8 @@ def _plain(value: Any) -> Any:
 def _summary(each: Graded) -> str:
     if not each.cases:
         return ""
-    return f"{each.failed} of {each.cases} cases" if each.failed else f"{each.cases} cases"
+    cases = f"{each.cases} case{'' if each.cases == 1 else 's'}"
+    return f"{each.failed} of {cases}" if each.failed else cases
 
 
 def _details(each: Graded) -> Iterator[str]:

@@ -25,6 +25,7 @@ from refcalc.grading.exercise import Arguments
 
 CHILD = Path(__file__).with_name("child.py")
 START = 60.0  # seconds for Python itself to start, on a machine that is very busy
+GRACE = 5.0  # seconds after the deadline at which the child ends by itself, if the grader has been killed
 LOOK = 0.1  # seconds between looks whether the child still lives
 LONGEST = 64 << 20  # bytes of a line
 MARK = "REFCALC_GRADING"  # the environment variable by which processes that a module started are found
@@ -116,7 +117,7 @@ class Worker:
 
     def _import(self, path: str) -> None:
         self._send(self._token)
-        self._send(repr(path))
+        self._send(repr((path, max(0.0, self._deadline - monotonic()) + GRACE)))
         started = self._reply(START)
         if started.kind == "answer":
             started = self._reply(10.0 * self._timeout)

@@ -213,12 +213,15 @@ def leaves_a_process_of_another_session(x):
 
 
 def leaves_an_orphan(x):
-    if os.fork() == 0:
+    middle = os.fork()
+    if middle == 0:
         os.setsid()
-        if os.fork() == 0:
-            note(os.getpid())
-            time.sleep(60)
-        os._exit(0)
+        orphan = os.fork()
+        if orphan:
+            note(orphan)
+            os._exit(0)
+        time.sleep(60)
+    os.waitpid(middle, 0)
     return 2.0 * x
 
 

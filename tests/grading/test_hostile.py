@@ -2,12 +2,16 @@
 
 import os
 import shutil
+import signal
+import subprocess
+import sys
 import tempfile
 import time
 import unittest
 from pathlib import Path
 
 from refcalc.grading import Exercise, Function, Verdict, grade
+from refcalc.grading.worker import CHILD
 
 HOSTILE = Path(__file__).with_name("hostile.py")
 SHORT = 0.1  # seconds that a call may take which is meant to take longer
@@ -115,6 +119,16 @@ class Functions(HostileCase):
         self.assertEqual(graded.status, "wrong")
         self.assertIn("the arguments were changed", graded.reason)
         self.assertEqual(graded.got, graded.expected)
+
+
+class Alone(HostileCase):
+    def test_a_child_whose_grader_was_killed_ends_by_itself(self) -> None:
+        self.module.write_text("while True:\n    pass\n")
+        command = [sys.executable, "-I", "-B", str(CHILD)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
+            process.stdin.write(f"token\n{(str(self.module), 0.1)!r}\n".encode())
+            process.stdin.flush()
+            self.assertEqual(process.wait(60.0), -signal.SIGALRM)
 
 
 class Imports(HostileCase):

@@ -17,6 +17,7 @@ from refcalc.grading.exercise import Arguments, Exercise, Function
 from refcalc.grading.exercises._shared import below, explained
 from refcalc.mistakes import MISTAKES
 from refcalc.mistakes.pipeline import Run
+from refcalc.softmax import token_nll
 from refcalc.units import LOG_2, LOG_10
 
 Row = list[float]
@@ -58,7 +59,7 @@ def aligned(rows: list[Row], targets: list[int]) -> list[Batch]:
 
 def masked(rows: list[Row], targets: list[int], mask: list[int]) -> list[Batch | Records]:
     batch = Batch([*rows, rows[-1]], [targets[0], *targets], labels=[-100, *labelled(targets, mask)])
-    return [batch, Records(list(map(exact.token_nll, rows, targets)), mask=mask)]
+    return [batch, Records(list(map(token_nll, rows, targets)), mask=mask)]
 
 
 def of_each_class(name: str, logits: Row) -> Row:
