@@ -20,6 +20,7 @@ from refcalc.evaluation.scored import Faults, ScoredSplit, protocol_of, uniform_
 PASS, FAIL, NOT_KNOWN = "pass", "fail", "not known"
 OF_TEXTS = ("UTF-8", "empty documents", "ids", "duplicates in a split", "duplicates across splits")
 OF_RUN = ("digests", "documents", "targets", "EOS", "losses", "uniform baseline", "weights", "held-out gap")
+DIGEST = "sha256:"  # how those of file_digest begin
 TRAINING = ("train", "training")
 FREE_OF_UNIFORM = {"checkpoint", "dtype", "looks", "criteria"}  # in which a uniform baseline's protocol may differ
 FREE_OF_SPLIT = {"corpus", "split", "looks", "criteria"}  # in which those of two splits may
@@ -99,20 +100,27 @@ def _duplicates(corpus: Corpus) -> tuple[Faults, Faults]:
     return within, across
 
 
+def _hold(what: str, stated: str, there: Collection[str], faults: Faults, missing: Faults) -> None:
+    """Hold what a protocol states against the digests of what is there now; a name is no digest, and cannot be held."""
+    if not there:
+        missing.add(f"no file was given of {what}")
+    elif stated in there:
+        return
+    elif stated.startswith(DIGEST) or not any(digest.startswith(DIGEST) for digest in there):
+        faults.add(f"{what} is {_short(stated)} in the protocol, and {_short(*there)} now")
+    else:
+        missing.add(f"{what} has the name {stated!r} in the protocol, and no digest")
+
+
 def _digests(runs: Sequence[ScoredSplit], corpus: Collection[str], tokenizer: str | None) -> Check:
     faults, missing = Faults(), Faults()
-    tokenizers = [tokenizer] if tokenizer else sorted({run.protocol.tokenizer for run in runs})
-    for name, there in (("corpus", corpus), ("tokenizer", tokenizers)):
-        for run in runs:
-            digest = getattr(run.protocol, name)
-            if there and digest not in there:
-                faults.add(f"the {name} of {run.protocol.split} is {_short(digest)}, not {_short(*there)}")
+    for run in runs:
+        protocol, files = run.protocol, [tokenizer] if tokenizer else []
+        _hold(f"the corpus of {protocol.split}", protocol.corpus, corpus, faults, missing)
+        _hold(f"the tokenizer of {protocol.split}", protocol.tokenizer, files, faults, missing)
+    tokenizers = sorted({run.protocol.tokenizer for run in runs})
     if len(tokenizers) > 1:
         faults.add(f"the splits have the tokenizers {_short(*tokenizers)}")
-    if not corpus:
-        missing.add("no file of the corpus was given")
-    if not tokenizer:
-        missing.add("no file of the tokenizer was given")
     return _judged("digests", faults, missing, "corpus and tokenizer are those of the protocol")
 
 
@@ -196,10 +204,8 @@ def _weights(runs: Sequence[ScoredSplit], checkpoint: str | None) -> Check:
     before = sorted({run.protocol.checkpoint for run in runs})
     if len(before) > 1:
         faults.add(f"the splits were scored by {_short(*before)}")
-    elif checkpoint is None:
-        missing.add("no checkpoint was given as it is after the run")
-    elif before != [checkpoint]:
-        faults.add(f"{_short(*before)} before the run, {_short(checkpoint)} after it")
+    else:
+        _hold("the checkpoint", before[0], [checkpoint] if checkpoint else [], faults, missing)
     return _judged("weights", faults, missing, "the same checkpoint before and after")
 
 

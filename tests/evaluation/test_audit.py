@@ -91,12 +91,13 @@ class Checklist(unittest.TestCase):
             (
                 "digests",
                 sound()._replace(digests={**sound().digests, "corpus": ["v1-train", "v2"]}),
-                "the corpus of test is v1-test, not v1-train and v2",
+                "the corpus of test is v1-test in the protocol, and v1-train and v2 now",
             ),
             (
                 "digests",
                 sound()._replace(digests={**sound().digests, "tokenizer": "char"}),
-                "the tokenizer of train is bpe, not char, the tokenizer of test is bpe, not char",
+                "the tokenizer of train is bpe in the protocol, and char now, "
+                "the tokenizer of test is bpe in the protocol, and char now",
             ),
             ("documents", with_test(sound(), lambda lines: lines[:1]), "documents of test without a receipt: 'd'"),
             (
@@ -158,7 +159,7 @@ class Checklist(unittest.TestCase):
             (
                 "weights",
                 sound()._replace(digests={**sound().digests, "checkpoint": "step-81"}),
-                "step-80 before the run, step-81 after it",
+                "the checkpoint is step-80 in the protocol, and step-81 now",
             ),
         ]
         for name, run, message in faults:
@@ -170,7 +171,18 @@ class Checklist(unittest.TestCase):
 
     def test_a_digest_that_begins_as_another_is_another(self) -> None:
         result = sound()._replace(digests={**sound().digests, "checkpoint": "step-8"}).audit()
-        self.assertEqual(words(result, "weights"), "step-80 before the run, step-8 after it")
+        self.assertEqual(words(result, "weights"), "the checkpoint is step-80 in the protocol, and step-8 now")
+
+    def test_a_name_in_the_protocol_cannot_be_held_against_a_digest(self) -> None:
+        digests = {"corpus": ["sha256:1", "v1-test"], "tokenizer": "sha256:2", "checkpoint": "sha256:3"}
+        result = sound()._replace(digests=digests).audit()
+        self.assertEqual(verdicts(result)["digests"], "not known")
+        self.assertIn(
+            "the corpus of train has the name 'v1-train' in the protocol, and no digest", words(result, "digests")
+        )
+        self.assertNotIn("corpus of test", words(result, "digests"))
+        message = "the checkpoint has the name 'step-80' in the protocol, and no digest"
+        self.assertEqual((verdicts(result)["weights"], words(result, "weights")), ("not known", message))
 
     def test_targets_that_are_none_are_found_as_those_that_are_missing(self) -> None:
         more = receipt("c", 3.5 * 6, 6, n_bytes=5, n_chars=5)
@@ -193,14 +205,14 @@ class Checklist(unittest.TestCase):
 
     def test_what_is_not_given_is_not_known(self) -> None:
         run = sound()._replace(documents={}, uniform=None, digests={})
-        result = run.audit()
+        result, no = run.audit(), "no file was given of the"
         for name, message in [
             ("UTF-8", "no documents were given"),
-            ("digests", "no file of the corpus was given, no file of the tokenizer was given"),
+            ("digests", f"{no} corpus of train, {no} tokenizer of train, {no} corpus of test and 1 more"),
             ("documents", "no documents of train were given, no documents of test were given"),
             ("targets", "the tokens of train were not given, the tokens of test were not given"),
             ("uniform baseline", "no receipts of a uniform model were given; the costs lie below log V"),
-            ("weights", "no checkpoint was given as it is after the run"),
+            ("weights", f"{no} checkpoint"),
         ]:
             self.assertEqual((verdicts(result)[name], words(result, name)), ("not known", message))
         unknown = "digests, documents, targets, uniform baseline, weights"
@@ -234,7 +246,7 @@ class Checklist(unittest.TestCase):
         result = run.audit()
         self.assertEqual([check.name for check in result.failed], ["digests", "weights"])
         self.assertEqual(words(result, "weights"), "the splits were scored by step-80 and step-90")
-        self.assertIn("is char, not bpe", words(result, "digests"))
+        self.assertIn("the tokenizer of test is char in the protocol, and bpe now", words(result, "digests"))
         run = run._replace(digests={})
         self.assertEqual(words(run.audit(), "digests"), "the splits have the tokenizers bpe and char")
 
