@@ -3,6 +3,7 @@
 __all__ = ["Audit", "audit"]
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from os import PathLike, fspath
 from textwrap import wrap
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from refcalc.evaluation.protocol import Protocol
 from refcalc.evaluation.scored import ScoredSplit, protocol_of
 
 Documents = Iterable[Mapping[str, Any]]
+Source = str | PathLike[str] | Receipts
 
 WIDTH = 80
 
@@ -30,13 +32,20 @@ class Scored(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """What an audit found: how much each split holds and cost, the groups of duplicates, and the checklist."""
+    """What an audit found: the checklist, how much each split holds and cost, and the documents at fault.
 
+    texts, run: the checklist, which names the first few faults.
+    duplicates, empty, invalid, reused: all documents at fault, see Corpus.
+    """
+
+    texts: tuple[Check, ...]
+    run: tuple[Check, ...]
     splits: tuple[Split, ...]
     scored: tuple[Scored, ...]
     duplicates: tuple[tuple[Document, ...], ...]
-    texts: tuple[Check, ...]
-    run: tuple[Check, ...]
+    empty: tuple[Document, ...]
+    invalid: tuple[tuple[Document, int], ...]
+    reused: tuple[tuple[Document, str], ...]
 
     @property
     def failed(self) -> tuple[Check, ...]:
@@ -52,6 +61,9 @@ class Audit(NamedTuple):
             "splits": [split._asdict() for split in self.splits],
             "scored": [each._asdict() for each in self.scored],
             "duplicates": [[document._asdict() for document in group] for group in self.duplicates],
+            "empty": [document._asdict() for document in self.empty],
+            "invalid": [{**document._asdict(), "from_byte": offset} for document, offset in self.invalid],
+            "reused": [{**document._asdict(), "used_in": split} for document, split in self.reused],
             "rule": RULE,
             "out_of_reach": OUT_OF_REACH,
         }
@@ -62,9 +74,9 @@ class Audit(NamedTuple):
 
 def audit(
     documents: "Corpus | Mapping[str, Documents] | Documents" = (),
-    receipts: "str | Receipts | Iterable[str | Receipts]" = (),
+    receipts: "Source | Iterable[Source]" = (),
     *,
-    uniform: str | Receipts | None = None,
+    uniform: Source | None = None,
     corpus: Collection[str] = (),
     tokenizer: str | None = None,
     checkpoint: str | None = None,
@@ -92,8 +104,9 @@ def audit(
     Duplicates have the same sha256 of the text in NFC with runs of white space folded; near-duplicates are not found.
     Memory: some 300 bytes a document and 200 a receipt, whatever their length.
     """
-    several = [receipts] if isinstance(receipts, (str, Receipts)) else _check.iterable("audit", "receipts", receipts)
-    files = [_opened(each) for each in several]
+    if isinstance(receipts, (str, PathLike, Receipts)):
+        receipts = [receipts]
+    files = [_opened(each) for each in _check.iterable("audit", "receipts", receipts)]
     protocols = _by_split(files)
     if uniform is not None and not files:
         _check.refuse("audit", "uniform", "come with receipts of a model", uniform)
@@ -111,17 +124,27 @@ def audit(
         tokenizer=tokenizer,
         checkpoint=checkpoint,
     )
-    scored = [
-        Scored(run.protocol.split, len(run.targets), run.n_targets, run.n_eos, run.n_unk, run.mean_nll) for run in runs
-    ]
-    return Audit(found.splits(), tuple(scored), tuple(found.duplicates()), tuple(check_texts(found)), tuple(checks))
+    return Audit(
+        texts=tuple(check_texts(found)),
+        run=tuple(checks),
+        splits=found.splits(),
+        scored=tuple(map(_scored, runs)),
+        duplicates=tuple(found.duplicates()),
+        empty=tuple(found.empty),
+        invalid=tuple(found.invalid),
+        reused=tuple(found.reused),
+    )
+
+
+def _scored(run: ScoredSplit) -> Scored:
+    return Scored(run.protocol.split, len(run.targets), run.n_targets, run.n_eos, run.n_unk, run.mean_nll)
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-def _opened(source: str | Receipts) -> Receipts:
-    return source if isinstance(source, Receipts) else Receipts(source)
+def _opened(source: Source) -> Receipts:
+    return source if isinstance(source, Receipts) else Receipts(fspath(source))
 
 
 def _by_split(files: list[Receipts]) -> dict[str, Protocol]:

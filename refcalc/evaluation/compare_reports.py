@@ -4,6 +4,7 @@ __all__ = ["compare_reports"]
 
 from collections.abc import Callable, Iterable, Sequence
 from math import isfinite, isnan
+from os import PathLike, fspath
 from typing import Any
 
 from refcalc import _check
@@ -20,11 +21,12 @@ from refcalc.resampling import paired_bootstrap
 NAME = "compare_reports"
 
 Progress = Callable[[int, int], object]
+Source = str | PathLike[str] | Receipts
 
 
 def compare_reports(
-    ours: str | Receipts,
-    theirs: str | Receipts,
+    ours: Source,
+    theirs: Source,
     *,
     despite: Iterable[str] = (),
     per: str | None = None,
@@ -71,7 +73,7 @@ def compare_reports(
         _check.choice(NAME, "per", per, tuple(PER))
     remarks = _of_arms(kind, arms)
     allowed = check_despite(despite)
-    files = [each if isinstance(each, Receipts) else Receipts(each) for each in (ours, theirs)]
+    files = [each if isinstance(each, Receipts) else Receipts(fspath(each)) for each in (ours, theirs)]
     first, second = map(protocol_of, files)
     terms = terms_of(first, second, allowed, per)
     pairs = aligned(files[0], files[1], DOCUMENTS in allowed)

@@ -3,11 +3,14 @@
 import gc
 import io
 import itertools
+import json
 import math
+import tempfile
 import unittest
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
@@ -324,6 +327,24 @@ class Results(unittest.TestCase):
             words(result, "duplicates across splits"),
             "'test1' of test is 'train0' of train, 'test0' of test is 'train1' of train",
         )
+
+    def test_all_documents_at_fault_are_listed(self) -> None:
+        texts = [*"abcde", "", "f\ud800", " ", "", ""]
+        documents = [{"id": min(i, 8), "text": text} for i, text in enumerate(texts)]
+        result = audit({"train": documents})
+        self.assertEqual(words(result, "empty documents"), "5 of train, 7 of train, 8 of train and 1 more")
+        record = json.loads(json.dumps(result.to_dict()))
+        self.assertEqual([document["id"] for document in record["empty"]], [5, 7, 8, 8])
+        self.assertEqual(record["invalid"], [{"split": "train", "id": 6, "from_byte": 1}])
+        self.assertEqual(record["reused"], [{"split": "train", "id": 8, "used_in": "train"}])
+        self.assertEqual(record["failed"], ["UTF-8", "empty documents", "ids"])
+
+    def test_receipts_may_be_given_by_any_kind_of_path(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "r.jsonl"
+            receipts(protocol(), receipt("c", 1.0, 2), path=str(path))
+            for given in (path, str(path), [path]):
+                self.assertEqual(audit((), given).scored[0].n_targets, 2)
 
     def test_documents_may_name_their_splits_in_one_stream(self) -> None:
         stream = (
