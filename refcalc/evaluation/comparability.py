@@ -31,6 +31,7 @@ FORBIDS = {
     "text": ("byte", "char", "word"),
     "word_rule": ("word",),
 }
+FOLLOWS = {"stride": "window", "bos_id": "bos", "eos_id": "eos_scored"}  # what may differ because another field does
 
 
 class Terms(NamedTuple):
@@ -63,6 +64,7 @@ def terms_of(ours: Protocol, theirs: Protocol, despite: Collection[str], per: st
     Raises NoComparison where nothing is left, naming the fields and their values.
     """
     differences = ours.differences(theirs)
+    despite = [*despite, *_following(ours, theirs, differences, despite)]
     one_tokenizer = not any(name in differences for name in TOKENS)
     forbids = {name: FORBIDS[name] for name in differences if name in FORBIDS and (one_tokenizer or name not in IDS)}
     asked = [each for each in PER if per in (None, each)]
@@ -80,6 +82,16 @@ def terms_of(ours: Protocol, theirs: Protocol, despite: Collection[str], per: st
         _refuse(withheld, differences)
     overruled = tuple(name for name in forbids if name in despite)
     return Terms(offered, withheld, differences, overruled, tuple(_cautions(ours, theirs, one_tokenizer)))
+
+
+def _following(
+    ours: Protocol, theirs: Protocol, differences: Collection[str], despite: Collection[str]
+) -> Iterable[str]:
+    """Yield what may differ because its leader may: a stride with its window, an id with the rule for its use."""
+    for name, leader in FOLLOWS.items():
+        same_carry = name != "stride" or ours.carried_context == theirs.carried_context
+        if leader in despite and leader in differences and same_carry:
+            yield name
 
 
 def _refuse(withheld: dict[str, tuple[str, ...]], differences: dict[str, tuple[Any, Any]]) -> NoReturn:

@@ -143,7 +143,8 @@ def _ablation(result: ReportComparison) -> Iterator[str]:
     for name in ("name", "updates", "targets", "parameters", "trainable_parameters", "seconds"):
         cells = (_cell(getattr(arm, name)) for arm in (ours, theirs))
         yield f"  {name.replace('_', ' '):<24}" + "".join(f"{cell:>27}" for cell in cells)
-    yield f"  both from the weights {_cell(ours.base_digest)}, over the windows {_cell(ours.trajectory_digest)}"
+    yield from _wrapped("  both", f"from the weights {_cell(ours.base_digest)},")
+    yield from _wrapped("", f"over the windows {_cell(ours.trajectory_digest)}")
 
 
 def _documents(result: ReportComparison) -> str:

@@ -108,6 +108,23 @@ class Protocols(unittest.TestCase):
         terms = terms_of(under(), theirs, ("window", "corpus"))
         self.assertEqual((terms.offered, terms.overruled), (("byte", "char"), ("corpus", "window")))
 
+    def test_a_stride_goes_with_its_window_and_an_id_with_its_use(self) -> None:
+        for ours, theirs, leader, follower in [
+            ({"stride": None}, {"stride": None, "window": 48}, "window", "stride"),
+            ({"stride": 20}, {"stride": 44, "window": 48}, "window", "stride"),
+            ({}, {"bos": "none", "bos_id": None}, "bos", "bos_id"),
+            ({}, {"eos_scored": False, "eos_id": None}, "eos_scored", "eos_id"),
+        ]:
+            terms = terms_of(under(**ours), under(**theirs), (leader,))
+            self.assertEqual((terms.offered, sorted(terms.overruled)), (ALL, sorted((leader, follower))))
+        for theirs, leader in [
+            ({"stride": 12, "window": 48}, "window"),
+            ({"stride": 12}, "window"),
+            ({"bos_id": 3}, "bos"),
+        ]:
+            with self.assertRaises(NoComparison):
+                terms_of(under(), under(**theirs), (leader,))
+
     def test_one_quantity_that_is_asked_for_is_given_or_refused(self) -> None:
         self.assertEqual(terms_of(under(), under(), (), "char").offered, ("char",))
         with self.assertRaises(NoComparison) as caught:
@@ -306,7 +323,8 @@ class Ablations(unittest.TestCase):
             "  name                                        control           positions zeroed",
             "  targets                                       4,676                      4,676",
             "  trainable parameters                          1,000                        900",
-            "  both from the weights sha256:1, over the windows sha256:2",
+            "  both      from the weights sha256:1,",
+            "            over the windows sha256:2",
         ):
             self.assertIn(f"\n{line}\n", table)
 
@@ -427,15 +445,16 @@ class Options(unittest.TestCase):
 
     def test_the_table_has_80_columns_and_the_json_its_numbers(self) -> None:
         long = {"checkpoint": "sha256:" + "7" * 64, "looks": 3}
+        arms = [arm(name, base_digest="sha256:" + "8" * 64, trajectory_digest="9" * 64) for name in ("x" * 99, "y")]
         result = compare_reports(
-            scored(1), scored(2, **long), draws=20, kind="paired-retraining", arms=(arm("x" * 99), arm())
+            scored(1), scored(2, **long), draws=20, kind="paired-retraining", arms=(arms[0], arms[1])
         )
         self.assertLessEqual(max(map(len, str(result).splitlines())), 80)
         self.assertIn("\nlooked at   never before ours, 3 times before theirs\n", str(result))
         record = json.loads(json.dumps(result.to_dict(), allow_nan=False))
         self.assertEqual(record["quantities"][1]["difference"], result.quantities[1].expressed()["difference"])
         self.assertEqual(record["differences"]["looks"], [0, 3])
-        self.assertEqual([Arm.from_dict(each) for each in record["arms"]], [arm("x" * 99), arm()])
+        self.assertEqual([Arm.from_dict(each) for each in record["arms"]], arms)
         self.assertEqual((record["looks"], record["draws"], record["despite"]), ([0, 3], 20, []))
 
 
