@@ -507,6 +507,25 @@ class EveryNumber(Files):
         self.assertEqual(tried, 22)
 
 
+class Junk(Files):
+    def test_a_value_of_another_kind_is_read_or_refused_by_file_wherever_it_stands(self) -> None:
+        lines = {"id": 1, "nlls": [1.5, 2.5], "mask": [1, 1], "text": "ab", "n_bytes": 2, "ppl": 2.0, "nll_sum": 4.0}
+        for value in (ECHO, CHAT, VLLM, lines):
+            for path in nodes(value)[1:]:
+                for junk in (None, -1, 3.5, "x", [], {}, [{}], True):
+                    wrong = changed(value, lambda v: at(v, path[:-1]).__setitem__(path[-1], junk))  # noqa: B023
+                    try:
+                        str(self.verify(wrong))
+                    except (ValueError, TypeError) as refusal:
+                        self.assertTrue(str(refusal).startswith(f"{self.path}: "), refusal)
+
+
+def nodes(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the paths of all values within a JSON value, its own first."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(found for key, each in inner for found in nodes(each, (*path, key)))]
+
+
 def numbers(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Return the paths of all numbers in a JSON value."""
     if isinstance(value, dict):

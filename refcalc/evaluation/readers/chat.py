@@ -16,7 +16,7 @@ from refcalc import _check
 from refcalc.evaluation.readers.completions import GENERATED, is_text, joined, tally_of
 from refcalc.evaluation.readers.log import Document, Findings
 from refcalc.evaluation.readers.records import Record
-from refcalc.evaluation.readers.values import log_probability
+from refcalc.evaluation.readers.values import items, log_probability
 
 LOOKED_FOR = "OpenAI-style chat completions (choices with logprobs.content)"
 
@@ -55,7 +55,7 @@ def _check_copies(record: Record, found: Findings, at: str, entry: dict[str, Any
     token = entry.get("token")
     if not isinstance(token, str) or not is_text(token):
         return
-    for top in entry.get("top_logprobs") or ():
+    for top in items(record, f"{at}.top_logprobs", entry.get("top_logprobs")):
         if isinstance(top, dict) and top.get("token") == token and top.get("bytes") == entry.get("bytes"):
             found.same(record, (f"{at}.logprob", entry["logprob"]), ("top_logprobs", top.get("logprob")))
     if entry.get("bytes") is not None and entry["bytes"] != list(token.encode("utf-8")):

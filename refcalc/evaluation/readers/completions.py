@@ -17,7 +17,7 @@ from typing import Any
 from refcalc import _check
 from refcalc.evaluation.readers.log import Document, Findings
 from refcalc.evaluation.readers.records import Record
-from refcalc.evaluation.readers.values import count, log_probability, read_all
+from refcalc.evaluation.readers.values import count, log_probability, read_all, table
 from refcalc.exact_sum import ExactSum
 from refcalc.tally import Tally
 
@@ -77,7 +77,7 @@ def is_text(token: str) -> bool:
 def _scored_end(record: Record, found: Findings, values: Sequence[Any]) -> int:
     """Return where the scored tokens end: with the prompt, if it was echoed and its length is known."""
     n = len(values)
-    usage = record.value.get("usage") or {}
+    usage = table(record, "usage", record.value.get("usage"))
     prompt = count(record, "usage.prompt_tokens", usage.get("prompt_tokens") or 0)
     made = count(record, "usage.completion_tokens", usage.get("completion_tokens") or 0)
     if len(record.value["choices"]) > 1 or not prompt:  # usage counts all choices together
@@ -104,6 +104,7 @@ def _check_copies(record: Record, found: Findings, at: str, logprobs: dict[str, 
                 found.same(record, (f"{at}.token_logprobs[{t}]", value), (f"top_logprobs[{t}]", top[token]))
     offsets = logprobs.get("text_offset")
     if isinstance(offsets, list):
+        offsets = _check.wholes(record.path, f"{record.at}: {at}.text_offset", offsets)
         _check.same_length(record.path, f"{record.at}: {at}.text_offset", offsets, "tokens", len(tokens))
         for t in range(len(tokens) - 1):
             if isinstance(tokens[t], str) and is_text(tokens[t]) and offsets[t] + len(tokens[t]) != offsets[t + 1]:

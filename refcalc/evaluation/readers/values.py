@@ -1,6 +1,6 @@
 """The numbers of a log, each converted or refused by file, line and key."""
 
-__all__ = ["count", "log_probability", "nll", "read_all"]
+__all__ = ["count", "items", "log_probability", "nll", "read_all", "table", "texts"]
 
 from collections.abc import Callable, Sequence
 from math import inf
@@ -46,6 +46,26 @@ def read_all(record: Record, argument: str, values: Sequence[Any], read: Callabl
         if read is nll and low >= -SLACK and high < inf:
             return list(scored)
     return [read(record, f"{argument}[{i}]", values[i]) for i in range(first, len(values))]
+
+
+def table(record: Record, argument: str, value: Any) -> dict[str, Any]:
+    """Return an object of a log; an empty one in place of null."""
+    if value is not None and not isinstance(value, dict):
+        record.refuse(argument, "be an object", value, TypeError)
+    return value or {}
+
+
+def items(record: Record, argument: str, value: Any) -> Sequence[Any]:
+    """Return a list of a log; an empty one in place of null."""
+    return () if value is None else _check.items(record.path, f"{record.at}: {argument}", value)
+
+
+def texts(record: Record, argument: str, value: Any) -> list[str]:
+    """Return a list of text of a log; an empty one in place of null."""
+    for i, each in enumerate(items(record, argument, value)):
+        if not isinstance(each, str):
+            record.refuse(f"{argument}[{i}]", "be text", each, TypeError)
+    return list(value or ())
 
 
 def count(record: Record, argument: str, value: Any, least: int = 0) -> int:

@@ -14,6 +14,7 @@ from refcalc.evaluation.readers.lm_eval.naming import named
 from refcalc.evaluation.readers.lm_eval.task import Task
 from refcalc.evaluation.readers.log import Findings
 from refcalc.evaluation.readers.records import Record, read_records
+from refcalc.evaluation.readers.values import table, texts
 
 NO_SAMPLES = "no samples of it were given"
 PLAIN = ("name", "alias", "sample_len", "sample_count", "samples")  # what results say beside metrics
@@ -24,7 +25,7 @@ def examine(results: Record, sample_paths: list[str], reported: Mapping[str, Any
     run = _Run(results, found)
     for path in sample_paths:
         run.read_file(path)
-    for name, samples in (run.value.get("samples") or {}).items():
+    for name, samples in run._table("samples").items():
         run.read_embedded(name, samples)
     checks = run.task_checks() + run.group_checks() + run.reported_checks(reported)
     run.hold_copies()
@@ -47,19 +48,19 @@ class _Run:
         self.record, self.found = results, found
         self.value: dict[str, Any] = results.printed()
         self.published: dict[str, dict[str, Any]] = self.value["results"]
-        self.groups = {name: list(children) for name, children in self._table("group_subtasks").items() if children}
+        groups = self._table("group_subtasks").items()
+        listed = {name: texts(results, f"group_subtasks[{name!r}]", children) for name, children in groups}
+        self.groups = {name: children for name, children in listed.items() if children}
         self.tasks: dict[str, Task] = {}
         for name, metrics in self.published.items():
             if not isinstance(metrics, dict):
                 results.refuse(f"results[{name!r}]", "be an object of metrics", metrics, TypeError)
 
     def _table(self, key: str) -> dict[str, Any]:
-        value = self.value.get(key)
-        if value is None:
-            return {}
-        if not isinstance(value, dict):
-            self.record.refuse(key, "be an object", value, TypeError)
-        return value
+        return table(self.record, key, self.value.get(key))
+
+    def _entry(self, key: str, name: str) -> dict[str, Any]:
+        return table(self.record, f"{key}[{name!r}]", self._table(key).get(name))
 
     # --- samples -----------------------------------------------------------------------------------------------------
 
@@ -90,9 +91,7 @@ class _Run:
             self.record.refuse("results", f"have the task {name}, of which there are samples", list(self.published))
         if name in self.tasks:
             _check.refuse(source, "the samples", "be of a task of which no other samples were given", name)
-        config = self._table("configs").get(name, {})
-        if not isinstance(config, dict):
-            self.record.refuse(f"configs[{name!r}]", "be an object", config, TypeError)
+        config = self._entry("configs", name)
         self.tasks[name] = Task(name, config, self.value.get("chat_template") is not None, self.found)
         return self.tasks[name]
 
@@ -152,10 +151,10 @@ class _Run:
                 if other is not None:
                     self.found.same(self.record, (f"groups[{name!r}][{key!r}]", value), ("results", other))
         for name in self.tasks:
-            config = self._table("configs").get(name, {})
+            config, sizes = self._entry("configs", name), self._entry("n-samples", name)
             self._same(name, "n-shot", config.get("num_fewshot"), "num_fewshot")
-            self._same(name, "versions", (config.get("metadata") or {}).get("version"), "metadata.version")
-            sizes = self._table("n-samples").get(name) or {}
+            metadata = table(self.record, f"configs[{name!r}].metadata", config.get("metadata"))
+            self._same(name, "versions", metadata.get("version"), "metadata.version")
             original, effective = sizes.get("original"), sizes.get("effective")
             if original == effective:
                 continue
@@ -173,7 +172,7 @@ class _Run:
 
     def _metrics(self, name: str) -> Iterator[tuple[str, str, Any]]:
         """Yield metric, filter and number of what was published of a task or group."""
-        for key, value in self.published[name].items():
+        for key, value in self.published.get(name, {}).items():
             metric, comma, filter_ = key.partition(",")
             if key in PLAIN or not comma or value in ("N/A", " ", "", None):
                 continue
@@ -184,9 +183,7 @@ class _Run:
     def _sizes(self, name: str, task: Task) -> list[Check]:
         """Return the verdicts on the number of documents, which is published up to twice."""
         counted = {"sample_len": self.published[name].get("sample_len")}
-        sizes = self._table("n-samples").get(name)
-        if isinstance(sizes, dict):
-            counted["n-samples"] = sizes.get("effective")
+        counted["n-samples"] = self._entry("n-samples", name).get("effective")
         return [
             judged(name, key, value, (task.size,), exact=True)
             for key, value in counted.items()
@@ -224,7 +221,7 @@ class _Run:
             )
             if isinstance(numbers, str):
                 return f"{leaf}: {numbers}"
-            published = float(self.published[leaf][key])
+            published = self.published[leaf][key]
             values.append(published if published in numbers else numbers[0])
         sizes = [self.tasks[leaf].size for leaf in leaves]
         if is_error and sum(sizes) <= len(sizes):

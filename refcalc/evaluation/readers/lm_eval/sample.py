@@ -8,10 +8,9 @@ import re
 from math import isnan
 from typing import Any, NamedTuple
 
-from refcalc import _check
 from refcalc.evaluation.readers.log import Findings
 from refcalc.evaluation.readers.records import Record
-from refcalc.evaluation.readers.values import log_probability
+from refcalc.evaluation.readers.values import items, log_probability, texts
 
 NUMBER = re.compile(r"-?\d+(\.\d*)?(e[+-]?\d+)?|-?inf|-?nan", re.IGNORECASE)
 LIKELIHOODS = ("loglikelihood", "loglikelihood_rolling", "multiple_choice")
@@ -35,15 +34,15 @@ class Sample(NamedTuple):
 def read_sample(record: Record, output_type: str, found: Findings) -> Sample:
     """Return a sample, its copies of the log-likelihoods held against each other."""
     value = record.value
-    names = value.get("metrics", [key for key in value if key not in KEYS])
-    for name in _check.items(record.path, f"{record.at}: metrics", names):
+    names = texts(record, "metrics", value.get("metrics", [key for key in value if key not in KEYS]))
+    for name in names:
         if name not in value:
             record.refuse("", f"have the key {name}, which metrics lists", sorted(value))
-    filter_ = value.get("filter", "none")
+    (filter_,) = texts(record, "filter", [value.get("filter", "none")])
     responses = None
     if output_type in LIKELIHOODS:
         responses = _responses(record, "filtered_resps", value["filtered_resps"])
-        raw = [each[0] if isinstance(each, list) and each else each for each in value["resps"]]
+        raw = [each[0] if isinstance(each, list) and each else each for each in items(record, "resps", value["resps"])]
         for i, (one, other) in enumerate(zip(_responses(record, "resps", raw), responses, strict=False)):
             found.same(record, (f"resps[{i}]", one[0]), (f"filtered_resps[{i}]", other[0]))
             found.same(record, (f"resps[{i}] (greedy)", one[1]), (f"filtered_resps[{i}] (greedy)", other[1]))
@@ -72,15 +71,16 @@ def hashes(sample: Sample, found: Findings) -> str:
 
 def _responses(record: Record, argument: str, values: Any) -> Responses:
     result: Responses = []
-    for i, each in enumerate(_check.items(record.path, f"{record.at}: {argument}", values)):
+    for i, each in enumerate(items(record, argument, values)):
         at = f"{argument}[{i}]"
         pair = each if isinstance(each, list) else [each]
         if len(pair) not in (1, 2):
             record.refuse(at, "be a log-likelihood, or one and whether it is greedy", each)
-        greedy = {"True": True, "False": False}.get(pair[1], pair[1]) if len(pair) == 2 else None
-        if greedy not in (True, False, None):
+        greedy = None if len(pair) == 1 else str(pair[1])
+        if greedy not in (None, "True", "False"):
             record.refuse(at, "say True or False for greedy", pair[1])
-        result.append((-log_probability(record, at, _number(record, at, pair[0])), greedy))
+        ll = -log_probability(record, at, _number(record, at, pair[0]))
+        result.append((ll, None if greedy is None else greedy == "True"))
     return result
 
 
@@ -98,8 +98,8 @@ def _number(record: Record, argument: str, value: Any) -> Any:
 
 def _requests(record: Record) -> list[list[Any]]:
     """Return the arguments of each request, written as {"gen_args_0": {"arg_0": ...}} or as lists."""
-    given = record.value.get("arguments") or []
-    requests = list(given.values()) if isinstance(given, dict) else given
+    given = record.value.get("arguments")
+    requests = list(given.values()) if isinstance(given, dict) else items(record, "arguments", given)
     return [list(each.values()) if isinstance(each, dict) else list(_listed(each)) for each in requests]
 
 

@@ -32,8 +32,12 @@ class Task:
         self._digest = hashlib.sha256()
         self._hashed = True
         self._documents: set[tuple[str, Any]] = set()
-        aggregations = {each.get("metric"): each.get("aggregation") for each in config.get("metric_list") or ()}
-        self.aggregations = {name: each for name, each in aggregations.items() if isinstance(each, str)}
+        self.aggregations: dict[str, str] = {}  # where they were configured by name
+        listed = config.get("metric_list")
+        for each in listed if isinstance(listed, list) else ():
+            metric, how = (each.get("metric"), each.get("aggregation")) if isinstance(each, dict) else (None, None)
+            if isinstance(metric, str) and isinstance(how, str):
+                self.aggregations[metric] = how
 
     def read(self, records: Iterator[Record]) -> None:
         """Take in the samples of a file."""
