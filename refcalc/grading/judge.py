@@ -14,7 +14,7 @@ from refcalc.closeness import compare
 from refcalc.grading.exercise import Arguments
 from refcalc.grading.worker import Reply, Stranger
 
-RELATIVE = 1e-9
+RELATIVE, NARROW = 1e-9, 1e-6
 ULP = 4
 NAMES = {str: "text", bool: "a bool", type(None): "None"}
 
@@ -121,7 +121,10 @@ def _number_fault(got: Any, want: float, floor: float | None, at: str) -> Fault 
         return None
     if not isinstance(want, int) and (_within(got, want, floor) if floor is not None else _near(got, want)):
         return None
-    return Fault("wrong", at and f"first at {at}", compare(got, want).worst_ulp)
+    reason = [f"first at {at}"] if at else []
+    if not isinstance(want, int) and abs(got - want) <= NARROW * max(1.0, abs(want)):
+        reason.append("so near a miss may be rounding: in float32, or to a few digits")
+    return Fault("wrong", "; ".join(reason), compare(got, want).worst_ulp)
 
 
 def _stranger(got: Any, wanted: str, at: str) -> Fault:

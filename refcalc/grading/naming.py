@@ -156,13 +156,16 @@ def _finite(value: Any) -> bool:
 
 
 def _cover(singles: Sequence[tuple[Names, Wrong]], cases: Sequence[Case]) -> list[Names]:
-    """Return the few single mistakes that together give most of the wrong answers and contradict no right one."""
+    """Return the few single mistakes that together give most of the wrong answers and contradict no right one.
+
+    Nothing is said for less than half of them.
+    """
     failing = [i for i, case in enumerate(cases) if case.fault]
     failing = [i for i in failing if len(repr(cases[i].arguments)) < LARGE] or failing
     explains: dict[Names, set[int]] = {}
     for names, wrong in singles:
         found = {i for i in failing if _gives(wrong, i, cases[i])}
-        if found and all(_gives(wrong, i, case) is not False for i, case in enumerate(cases) if case.fault is None):
+        if found and all(_gives(wrong, i, case) is not False for i, case in enumerate(cases) if not case.fault):
             explains[names] = explains.get(names, set()) | found
     chosen: list[Names] = []
     left = {*failing}
@@ -172,7 +175,7 @@ def _cover(singles: Sequence[tuple[Names, Wrong]], cases: Sequence[Case]) -> lis
             break
         chosen.append(best)
         left -= explains.pop(best)
-    return chosen
+    return chosen if 2 * len(left) <= len(failing) else []
 
 
 def _rank(names: Names) -> tuple[int, int, Names]:

@@ -99,7 +99,7 @@ class Words(GradeCase):
             found,
             {
                 "right": ("right", 0, ""),
-                "off": ("wrong", 3, ""),
+                "off": ("wrong", 3, "so near a miss may be rounding: in float32, or to a few digits"),
                 "short": ("refused", 3, "list [] came back, where a number is wanted"),
                 "crash": ("raises", 3, "ZeroDivisionError: division by zero (line 8)"),
                 "inside": ("raises", 1, "ZeroDivisionError: division by zero (line 10)"),

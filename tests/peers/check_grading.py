@@ -43,7 +43,8 @@ class Frameworks(unittest.TestCase):
         def draw(rng):
             return [([0.0] * n,) for n in (3, 4)]
 
-        exercise = Exercise("first", tuple(Function(f"{n}(logits)", "nats", lambda x: log(len(x)), draw) for n in names))
+        functions = (Function(f"{n}(logits)", "nats", lambda x: log(len(x)), draw) for n in names)
+        exercise = Exercise("first", tuple(functions))
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "module.py"
             path.write_text(SOURCE, "utf-8")
