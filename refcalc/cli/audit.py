@@ -103,7 +103,7 @@ def _by_name(argument: str) -> tuple[str, str]:
 
 def _read(split: str | None, path: str, corpus: "Corpus") -> None:
     """Add the documents of a file to the corpus; without a split, each is of the one that it names."""
-    from refcalc.evaluation.corpus import read_documents  # noqa: PLC0415
+    from refcalc.evaluation.documents import read_documents  # noqa: PLC0415
 
     own = Path(path).name.partition(".")[0]
     for at, document in _shown(path, read_documents(path)):

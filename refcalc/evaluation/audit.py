@@ -164,8 +164,11 @@ def _placed(documents: "Mapping[str, Documents] | Documents") -> Iterator[tuple[
     if isinstance(documents, Mapping):
         for split, each in documents.items():
             at = f"documents[{split!r}]"
-            for i, document in enumerate(_check.iterable("audit", at, each)):
-                yield split, document, f"{at}[{i}]"
+            found = 0
+            for found, document in enumerate(_check.iterable("audit", at, each), 1):
+                yield split, document, f"{at}[{found - 1}]"
+            if not found:
+                _check.refuse("audit", at, "hold at least one document", 0)
         return
     for i, document in enumerate(_check.iterable("audit", "documents", documents)):
         at = f"documents[{i}]"

@@ -4,10 +4,10 @@ A document is a mapping with an id (text or a whole number) and a text; it may n
 
     {"id": "a", "text": "the cat sat", "split": "train", "tokens": [5, 7, 2]}
 
-Other keys are left alone.  In a file a document is a line of JSON.
+Other keys are left alone.
 """
 
-__all__ = ["OUT_OF_REACH", "RULE", "Corpus", "Document", "Sizes", "Split", "fingerprint", "read_documents"]
+__all__ = ["OUT_OF_REACH", "RULE", "Corpus", "Document", "Sizes", "Split", "fingerprint"]
 
 from array import array
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
-from refcalc import _check, _json
+from refcalc import _check
 from refcalc.evaluation.protocol import Protocol
 
 RULE = "sha256 of the UTF-8 of the text in Unicode NFC, each run of white space one space, none at the ends"
@@ -152,22 +152,6 @@ def fingerprint(text: str) -> bytes:
     return sha256(" ".join(normalize("NFC", text).split()).encode("utf-8")).digest()
 
 
-def read_documents(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (place, document) of each line of a file, one line in memory at a time; blank lines are passed over.
-
-    A byte that is no UTF-8 is kept as the lone surrogate that stands for it, so that Corpus finds and places it.
-
-    Raises ValueError for a file that cannot be read and for a line that is no JSON object, by its number.
-    """
-    try:
-        with open(path, "rb") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield f"{path}: line {number}", _record(path, number, line)
-    except OSError as error:
-        raise ValueError(f"{path}: the documents must be a file that can be read, got {error.strerror}") from None
-
-
 # --- private ---------------------------------------------------------------------------------------------------------
 
 
@@ -222,13 +206,3 @@ def _targets(tokens: list[int], protocol: Protocol) -> tuple[int, int]:
     ignored = [token for token, scored in special.items() if token is not None and not scored]
     n_eos = targets.count(protocol.eos_id) if protocol.eos_id is not None and protocol.eos_scored else 0
     return len(targets) - sum([targets.count(token) for token in ignored]), n_eos
-
-
-def _record(path: str, number: int, line: bytes) -> dict[str, Any]:
-    try:
-        record = _json.read(line.decode("utf-8", "surrogateescape"))
-    except ValueError as error:
-        raise ValueError(f"{path}: line {number} {str(error).replace('line 1, ', '')}") from None
-    if not isinstance(record, dict):
-        _check.refuse(path, f"line {number}", "hold a JSON object", record, TypeError)
-    return record

@@ -404,6 +404,7 @@ class Refusals(unittest.TestCase):
         self.assert_refused(
             "audit: documents['train'][1] must have the key id, got ['text']", {"train": [document, {"text": ""}]}
         )
+        self.assert_refused("audit: documents['test'] must hold at least one document, got 0", {"test": []})
         self.assert_refused("audit: unk_id must be a whole number, got 'x'", {}, unk_id="x", kind=TypeError)
 
 

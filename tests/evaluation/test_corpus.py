@@ -10,7 +10,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from refcalc.evaluation.corpus import Corpus, Document, fingerprint, read_documents
+from refcalc.evaluation.corpus import Corpus, Document, fingerprint
+from refcalc.evaluation.documents import read_documents
 
 
 def corpus_of(*documents: tuple[str, Any, str], unk_id: int | None = None, **more: Any) -> Corpus:
@@ -115,6 +116,15 @@ class Files(unittest.TestCase):
             (
                 b'{"id": 1, "text": "a"}\n{"id": 2, "te',
                 "PATH: line 2 must be JSON, got Unterminated string starting at at column 11",
+            ),
+            (b"\n \n", "PATH: the file must hold at least one document, got 0"),
+            (
+                b'{"id": "\xff", "text": "a"}',
+                "PATH: line 1 must be UTF-8 outside of its text, got a bad byte at offset 8",
+            ),
+            (
+                b'{"text": "\xff", "\xc3\xa9\xfe": 1, "id": 1}',
+                "PATH: line 1 must be UTF-8 outside of its text, got a bad byte at offset 10",
             ),
             (b"[1]", "PATH: line 1 must hold a JSON object, got [1]"),
             (b'{"id": 1, "id": 2, "text": "a"}', "PATH: line 1 must not name a key twice, got 'id' again"),
