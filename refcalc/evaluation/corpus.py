@@ -10,7 +10,7 @@ Other keys are left alone.
 __all__ = ["OUT_OF_REACH", "RULE", "Corpus", "Document", "Sizes", "Split", "fingerprint"]
 
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, NamedTuple
 from unicodedata import normalize
