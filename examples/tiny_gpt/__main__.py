@@ -1,0 +1,81 @@
+"""A small character transformer, from its training to a number that anybody can compute again.
+
+    python -m examples.tiny_gpt all                     all of the following, on the standard library's documentation
+    python -m examples.tiny_gpt train                   three seeds, about a minute each on two cores
+    python -m examples.tiny_gpt evaluate                before and after training, a receipt a document
+    python -m examples.tiny_gpt baseline                unigram and Kneser-Ney on the same targets
+    python -m examples.tiny_gpt ablate                  positions switched off: an intervention, and a paired retraining
+    python -m examples.tiny_gpt generate                greedy receipts, failures kept
+    python -m examples.tiny_gpt report                  everything again from the receipts; the ladder as a picture
+
+Needs torch.  --text FILE takes another text, whose last tenth is the test; --folder says where the run is kept.
+"""
+
+import argparse
+from pathlib import Path
+
+from examples.tiny_gpt import ablation, baselines, evaluating, generation, summary, text, training
+from refcalc.evaluation.protocol import file_digest
+
+COMMANDS = ("train", "evaluate", "baseline", "ablate", "generate", "report")
+SEEDS = (1337, 42, 7)
+
+
+def main() -> None:
+    options = parsed()
+    corpus = text.load(options.text)
+    sizes = ", ".join(f"{split} {len(part)} documents" for split, part in corpus.splits.items())
+    print(f"{corpus.name}: {sizes}; V = {corpus.vocab_size}")
+    folder, seeds = options.folder, SEEDS[: options.seeds]
+    for command in COMMANDS if options.command == "all" else [options.command]:
+        print(f"\n--- {command} ---")
+        if command == "baseline":
+            baselines.score(corpus, folder / "baselines")
+        elif command == "report":
+            summary.report(corpus, folder, seeds)
+        elif command == "ablate":
+            ablation.ablate(corpus, folder / f"seed-{seeds[0]}", options.retrain, seeds[0])
+        elif command == "generate":
+            model = training.load(corpus, folder / f"seed-{seeds[0]}" / "trained.pt")
+            generation.generate(model, corpus, folder)
+        else:
+            for seed in seeds:
+                run = train if command == "train" else evaluate
+                run(corpus, folder / f"seed-{seed}", seed, options)
+
+
+def train(corpus: text.Corpus, folder: Path, seed: int, options: argparse.Namespace) -> None:
+    model = training.new_model(corpus, seed)
+    training.save(model, folder / "initial.pt")
+    run = training.train(model, corpus, options.updates, seed)
+    training.save(model, folder / "trained.pt")
+    print(f"seed {seed}: {run.updates} updates, {run.targets:,} targets, {run.seconds:.0f} s, windows {run.trajectory}")
+
+
+def evaluate(corpus: text.Corpus, folder: Path, seed: int, options: argparse.Namespace) -> None:
+    for state in ("initial", "trained"):
+        checkpoint = folder / f"{state}.pt"
+        model, digest = training.load(corpus, checkpoint), file_digest(str(checkpoint))
+        for split in ("validation", "test"):
+            rules = evaluating.protocol(corpus, split, digest, looks=options.looks)
+            report = evaluating.evaluate(model, corpus, rules, folder / f"{state}-{split}.jsonl")
+            print(f"seed {seed} {state:<8}{split:<11}{report.total.mean_nll:>10.6f} nats per target", end="; ")
+            print(evaluating.check(model, corpus, report))
+
+
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m examples.tiny_gpt", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("command", choices=(*COMMANDS, "all"))
+    parser.add_argument("--text", type=Path, help="a text file (default: the standard library's documentation)")
+    parser.add_argument("--folder", type=Path, default=Path("tiny_gpt_run"), help="of the run (default: %(default)s)")
+    parser.add_argument("--seeds", type=int, choices=(1, 2, 3), default=3, help="how many (default: %(default)s)")
+    parser.add_argument("--updates", type=int, default=600, help="of training (default: %(default)s)")
+    parser.add_argument("--retrain", type=int, default=150, help="updates of a retrained arm (default: %(default)s)")
+    parser.add_argument("--looks", type=int, default=0, help="how often this test split was looked at before")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
