@@ -22,6 +22,7 @@ refuses what has no answer: `function: argument[index] must RULE, got VALUE`.
     diagnose          which of the known MISTAKES reproduces a wrong number, from a Batch or Records
     probe             a small batch that tells all of them apart
     grade             somebody's module: its functions run, held against these, and what is wrong named
+    verify            a published result, computed again from its log
     open_array        logits in .npy, .safetensors and raw files, read row by row
     bootstrap, ...    how far a loss would move with other documents, and (seed_noise, materiality) with other seeds
 """

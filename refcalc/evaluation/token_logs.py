@@ -63,7 +63,8 @@ def _logs(opened: list[Opened]) -> list[Opened]:
     """Return the logs among the files, refused where they are of several formats."""
     logs = [each for each in opened if each.format not in PUBLISHED]
     if not logs:
-        _check.refuse("verify", "paths", "name a log beside what was published", [each.path for each in opened])
+        rule = "come with a log, of which its numbers were published"
+        _check.refuse(opened[0].path, "the file", rule, "no log")
     for each in logs[1:]:
         if each.format != logs[0].format:
             rule = f"be of the same format as {logs[0].path} ({logs[0].format})"

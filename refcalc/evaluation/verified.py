@@ -56,7 +56,7 @@ def _verdict(verification: Any) -> str:
     if verification.n_contradictions:
         return "Disagrees: the files contradict themselves."
     if verification.checks or verification.n_documents_agree:
-        return "Agrees."
+        return "Agrees, as far as it was computed again." if verification.unverified else "Agrees."
     return "Complete: nothing was published to be compared."
 
 

@@ -255,11 +255,14 @@ class Refusals(Harness):
         other = self.folder / "log.jsonl"
         other.write_text('{"nlls": [1.5]}')
         self.assertIn("must be of lm-evaluation-harness, as another one is", self.error([*paths, str(other)]))
-        found = verify(paths)
+        message = "results.json: line 1 must come with the samples of a task (of a run with --log_samples), got "
+        self.assertIn(message, self.error(paths))
+
+    def test_tasks_without_samples_are_not_judged(self) -> None:
+        found = self.verify(RESULTS, {"last_word": SAMPLES["last_word"]})
         self.assertEqual(found.unverified["rolling"], "no samples of it were given")
-        self.assertEqual(
-            found.unverified["both: acc"], "no samples were given of choice, choice_by_text"
-        )
+        self.assertEqual(found.unverified["both: acc"], "no samples were given of choice, choice_by_text")
+        self.assertTrue(str(found).endswith("\nAgrees, as far as it was computed again."))
 
     def sample_file(self) -> str:
         return self.files(RESULTS, {"rolling": SAMPLES["rolling"]})[1]

@@ -156,7 +156,7 @@ class Published(Files):
             self.assertEqual(str(caught.exception), f"verify: {message}")
         with self.assertRaisesRegex(ValueError, "paths must name each file once"):
             verify([path, path])
-        with self.assertRaisesRegex(ValueError, "paths must name a log beside what was published"):
+        with self.assertRaisesRegex(ValueError, "run.log: the file must come with a log, of which its numbers were"):
             verify(self.write({"ppl": 3.0}))
 
     def test_a_verification_has_no_truth_value(self) -> None:

@@ -27,6 +27,8 @@ def examine(results: Record, sample_paths: list[str], reported: Mapping[str, Any
         run.read_file(path)
     for name, samples in run._table("samples").items():
         run.read_embedded(name, samples)
+    if not run.tasks:
+        results.refuse("", "come with the samples of a task (of a run with --log_samples)", list(run.published))
     checks = run.task_checks() + run.group_checks() + run.reported_checks(reported)
     run.hold_copies()
     return [each if each.agrees else named(each, run.tasks.get(each.place.partition(",")[0])) for each in checks]
