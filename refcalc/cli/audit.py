@@ -73,17 +73,13 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         raise ValueError("audit: documents or --receipts must be given, got none")
     files = [*((None, path) for path in options.documents), *map(_by_name, options.split)]
     receipts = [Receipts(path) for path in options.receipts]
+    uniform = options.uniform and Receipts(options.uniform)
+    tokenizer, checkpoint = (path and file_digest(path) for path in (options.tokenizer, options.checkpoint))
+    digests = [file_digest(path) for _, path in files] if receipts else ()  # documents alone may come from a pipe
     corpus = Corpus({file.protocol.split: file.protocol for file in receipts if file.protocol}, options.unk_id)
     for split, path in files:
         _read(split, path, corpus)
-    result = audit(
-        corpus,
-        receipts,
-        uniform=options.uniform,
-        corpus=[file_digest(path) for _, path in files] if receipts else (),  # documents alone may come from a pipe
-        tokenizer=options.tokenizer and file_digest(options.tokenizer),
-        checkpoint=options.checkpoint and file_digest(options.checkpoint),
-    )
+    result = audit(corpus, receipts, uniform=uniform, corpus=digests, tokenizer=tokenizer, checkpoint=checkpoint)
     status = 1 if result.failed else 0
     if options.json:
         return json.dumps(_json.plain(result.to_dict()), indent=1, allow_nan=False), status
@@ -111,10 +107,10 @@ def _read(split: str | None, path: str, corpus: "Corpus") -> None:
 
 
 def _split_of(at: str, document: dict[str, Any], otherwise: str) -> str:
-    split = document.get("split", otherwise)
-    if not isinstance(split, str) or not split:
+    split = document.get("split")
+    if split is not None and not (isinstance(split, str) and split):
         raise ValueError(f"{at}: split must be text that is not empty, got {split!r}")
-    return split
+    return split or otherwise
 
 
 def _shown(path: str, documents: Iterator[Any]) -> Iterator[Any]:

@@ -109,7 +109,8 @@ def audit(
     files = [_opened(each) for each in _check.iterable("audit", "receipts", receipts)]
     protocols = _by_split(files)
     if uniform is not None and not files:
-        _check.refuse("audit", "uniform", "come with receipts of a model", uniform)
+        _check.refuse("audit", "uniform", "come with receipts of a model", getattr(uniform, "path", uniform))
+    baseline = None if uniform is None else _opened(uniform)
     if isinstance(documents, Corpus):
         found = documents
     else:
@@ -117,13 +118,7 @@ def audit(
         for split, document, at in _placed(documents):
             found.add(split, document, at)
     runs = [ScoredSplit(file, found) for file in files]
-    checks = check_run(
-        runs,
-        uniform=None if uniform is None else _opened(uniform),
-        corpus=corpus,
-        tokenizer=tokenizer,
-        checkpoint=checkpoint,
-    )
+    checks = check_run(runs, uniform=baseline, corpus=corpus, tokenizer=tokenizer, checkpoint=checkpoint)
     return Audit(
         texts=tuple(check_texts(found)),
         run=tuple(checks),

@@ -193,7 +193,7 @@ def _fields(at: str, split: str, document: Mapping[str, Any]) -> tuple[Id, str, 
         _check.refuse("audit", f"{at}: id", "be text or a whole number", key, TypeError)
     if not isinstance(text, str):
         _check.refuse("audit", f"{at}: text", "be text", text, TypeError)
-    if document.get("split", split) != split:
+    if document.get("split") not in (None, split):
         _check.refuse("audit", f"{at}: split", f"be {split!r}, where the document is given", document["split"])
     return key, text, None if tokens is None else _check.wholes("audit", f"{at}: tokens", tokens)
 

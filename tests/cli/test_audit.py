@@ -39,7 +39,8 @@ class Texts(AuditCase):
         report = self.report("audit", self.train, "--split", f"held-out={self.test}")
         self.assertEqual([s["name"] for s in report["splits"]], ["train", "held-out"])
         path = self.write(
-            "all.jsonl", lines(TRAIN, split="train") + lines(TEST, split="test") + '{"id": 1, "text": "x"}'
+            "all.jsonl",
+            lines(TRAIN, split="train") + lines(TEST, split="test") + '{"id": 1, "text": "x", "split": null}',
         )
         report = self.report("audit", path)
         self.assertEqual([s["name"] for s in report["splits"]], ["train", "test", "all"])
