@@ -1,5 +1,6 @@
 """What the receipts of all seeds say together, recomputed from the files alone."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +16,8 @@ DIFFERENCE = 0.01  # nats per target: the improvement that somebody might claim
 def report(corpus: Corpus, folder: Path, seeds: Sequence[int]) -> None:
     reports = [report_of(folder, seed) for seed in seeds]
     print(reports[0], end="\n\n")
+    for seed, each in zip(seeds, reports, strict=True):
+        verify(folder / f"seed-{seed}", each)
     resample(folder / f"seed-{seeds[0]}" / "trained-test.jsonl")
     over_seeds(reports)
     draw(corpus, folder, reports)
@@ -32,6 +35,16 @@ def report_of(folder: Path, seed: int) -> refcalc.Report:
         },
         splits={"validation": str(runs / "trained-validation.jsonl")},
     )
+
+
+def verify(folder: Path, found: refcalc.Report) -> None:
+    """Publish the report as JSON, and let every number of it be computed again from the receipts."""
+    published = folder / "report.json"
+    published.write_text(json.dumps(found.to_dict(), indent=1) + "\n", "utf-8")
+    result = refcalc.verify([folder / "trained-test.jsonl", published])
+    assert result.agrees, str(result)
+    print(f"{published}: {len(result.checks)} numbers agree with the receipts")
+    print(f"  python -m refcalc verify {folder / 'trained-test.jsonl'} {published}\n")
 
 
 def resample(path: Path) -> None:
