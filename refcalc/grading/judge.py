@@ -59,8 +59,8 @@ def judged(reply: Reply, want: Any, floor: float | None) -> Fault | None:
 
 def told(reply: Reply) -> str:
     """Return in words what was raised, and where."""
-    message = f"{reply.error}: {' '.join(reply.message.split())}" if reply.message else reply.error
-    return message if reply.line is None else f"{message} (line {reply.line})"
+    message = f"{reply.error}: {reply.message}" if reply.message else reply.error
+    return _printable(message) if reply.line is None else f"{_printable(message)} (line {reply.line})"
 
 
 def close(a: Any, b: Any) -> bool:
@@ -130,12 +130,18 @@ def _number_fault(got: Any, want: float, floor: float | None, at: str) -> Fault 
 def _stranger(got: Any, wanted: str, at: str) -> Fault:
     """Return the refusal of something that is of another kind than the answer."""
     shown = str(got) if got is None or isinstance(got, Stranger) else f"{type(got).__name__} {got!r}"
+    shown = _printable(shown)
     shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
     return Fault("refused", _place(at, f"{shown} came back, where {wanted} is wanted"))
 
 
 def _place(at: str, text: str) -> str:
     return f"at {at}: {text}" if at else text
+
+
+def _printable(text: str) -> str:
+    """Return a module's own words on one line, without what would steer a terminal."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(text.split()))
 
 
 def _counted(n: int) -> str:

@@ -16,7 +16,7 @@ from refcalc.grading.judge import Case
 
 CALLS = 600  # of the graded function
 SECONDS = 1.0
-BATCH = 40  # inputs that are tried at once; fewer where they are large
+BATCH = 8  # inputs that are tried at once; fewer where they are large
 LEAVES = 50_000  # numbers in them
 
 

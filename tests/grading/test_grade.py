@@ -7,6 +7,8 @@ import unittest
 from itertools import pairwise
 from math import inf, nan
 from pathlib import Path
+from random import Random
+from time import monotonic
 
 import refcalc
 from refcalc import Verdict, _json
@@ -14,7 +16,7 @@ from refcalc._refusal import shown
 from refcalc.grading import Exercise, Function, Table, grade
 from refcalc.grading.judge import close, judged
 from refcalc.grading.shrinking import smaller
-from refcalc.grading.worker import Reply, Stranger
+from refcalc.grading.worker import Reply, Stranger, Worker
 
 LOSS = Path(__file__).resolve().parents[2] / "examples" / "grading" / "loss.py"
 
@@ -147,6 +149,33 @@ class Numbers(GradeCase):
             {name for name, graded in verdict.functions.items() if graded.status != "right"},
             {"log_softmax_naive", "masked_loss"},  # they are not there
         )
+
+
+class Crossing(GradeCase):
+    def test_not_a_bit_is_lost_either_way(self) -> None:
+        path = self.folder / "m.py"
+        path.write_text("def same(*x):\n    return x\n", "utf-8")
+        numbers = (0.1, -0.0, 5e-324, 1.7976931348623157e308, inf, -inf, nan, 2**999, -(2**70))
+        calls = [numbers, (True, None, "\n\u00e9\ud800"), ([[]], {"a": (), 1: [0.5]}), ([7.25] * 5000,), ((),), ()]
+        with Worker(str(path), 20.0, monotonic() + 60.0) as worker:
+            replies = list(worker.ask("same", calls))
+        self.assertEqual([repr(reply.value) for reply in replies], [repr(call) for call in calls])
+        self.assertFalse(any(reply.changed for reply in replies))
+
+    def test_a_model_is_rebuilt(self) -> None:
+        path = self.folder / "m.py"
+        path.write_text("def rows(model, prompts):\n    return [model(prompt) for prompt in prompts]\n", "utf-8")
+        rng = Random(3)
+        prompts = [[int(50 * rng.random()) for _ in range(n)] for n in range(8)]
+        for model in (Table([[rng.random(), -inf] for _ in range(7)]), Table([[1], [2], [3]], 0)):
+            with Worker(str(path), 20.0, monotonic() + 60.0) as worker:
+                (reply,) = worker.ask("rows", [(model, prompts)])
+            self.assertEqual(reply.value, [model(prompt) for prompt in prompts])
+
+    def test_what_a_module_says_does_not_steer_the_terminal(self) -> None:
+        source = "def mean(values):\n    raise ValueError('\\x1b[2J\\n\\ud800 \u00e9')\n"
+        graded = self.graded(source, Exercise("one", OWN.functions[:1])).functions["mean"]
+        self.assertEqual(graded.reason, "ValueError: \\x1b[2J \\ud800 \u00e9 (line 2)")
 
 
 class Judge(unittest.TestCase):
