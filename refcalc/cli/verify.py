@@ -11,9 +11,10 @@ from refcalc.cli.diagnose import DTYPES, SHORT
 
 DESCRIPTION = """Recompute a published result from its log, and hold the two against each other.
 
-The log may be one file or several, with what was published beside it.  Its format is recognised by content:
+The log may be one file or several, with what was published beside it.  Its
+format is recognised by content:
 
-  receipts of `refcalc evaluate`
+  receipts of refcalc.evaluate, and beside them a report in JSON
   results and samples of lm-evaluation-harness (--log_samples)
   responses with vLLM's prompt_logprobs
   OpenAI-style completions with logprobs (echo included), and chat completions

@@ -164,12 +164,17 @@ class Records(Files):
 
 class Recognition(Files):
     def test_a_file_of_no_known_form_is_refused_with_what_was_looked_for(self) -> None:
-        for value, seen in (({"a": 1, "b": 2}, "'an object with a, b'"), ({}, "'an object with no keys'"), (3, "3")):
+        for value, seen in (({"a": 1, "b": 2}, "'an object with a, b'"), ({}, "'an object with no keys'"), (3, "'3'")):
             message = self.refused(value)
             self.assertTrue(message.startswith("FILE: the file must be of a known form (refcalc receipts"), message)
             self.assertTrue(message.endswith(f", got {seen}"), message)
             for looked_for in ("--log_samples", "prompt_logprobs", "token_logprobs", "logprobs.content", "nll_sum"):
                 self.assertIn(looked_for, message)
+
+    def test_a_text_is_of_no_known_form_either(self) -> None:
+        message = self.refused("First Citizen:", "Before we proceed")
+        self.assertTrue(message.startswith("FILE: the file must be of a known form (refcalc receipts"), message)
+        self.assertTrue(message.endswith(", got 'First Citizen:'"), message)
 
     def test_the_format_is_that_of_the_content_whatever_the_name(self) -> None:
         for value, name in (

@@ -7,6 +7,7 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 from refcalc import _check, _json
 
+GLANCE = 60  # bytes
 LONGEST = 2**28  # bytes of a line, or of a file that is one JSON value
 
 
@@ -88,6 +89,8 @@ def _first(path: str, number: int, line: bytes, file: BinaryIO) -> tuple[Any, bo
     A first line that is an object begins a file of lines; anything else, an array or an object over many lines, is one
     value with what follows.
     """
+    if not line.lstrip().startswith((b"{", b"[")):  # no log: let the search for its format say so
+        return line[:GLANCE].decode("utf-8", "replace").strip(), True
     if line.lstrip().startswith(b"{"):
         try:
             return _json.read(line), False

@@ -76,11 +76,9 @@ class Task:
         values = self.values.get((metric, filter_))
         if not values:
             return "no sample has it"
-        if metric.endswith("_stderr"):
-            return "no sample has it"
         how = self.aggregation(metric)
         if how not in AGGREGATIONS:
-            return f"its aggregation ({how or metric}) is not known here"
+            return f"its aggregation ({how if how.isidentifier() else metric}) is not done here"
         pairs = how in ("weighted_perplexity", "bits_per_byte")
         if any(isinstance(value, tuple) != pairs or value is None for value in values):
             return "its samples are no numbers"
@@ -99,6 +97,17 @@ class Task:
 
     def aggregation(self, metric: str) -> str:
         return self.aggregations.get(metric, DEFAULTS.get(metric, "mean"))
+
+    def check(self, place: str, metric: str, filter_: str, published: Any) -> Check | str:
+        """Return the verdict on a published metric, or why there is none."""
+        is_error = metric.endswith("_stderr")
+        numbers = (
+            self.error_of(metric.removesuffix("_stderr"), filter_) if is_error else self.aggregated(metric, filter_)
+        )
+        if isinstance(numbers, str):
+            return numbers
+        name = metric if filter_ == "none" else f"{metric},{filter_}"
+        return judged(place, name, published, numbers, exact=not isinstance(published, str))
 
     # --- one sample --------------------------------------------------------------------------------------------------
 
@@ -147,14 +156,3 @@ class Task:
             counts = {COUNTED[name]: n for name, (_, n) in pairs.items()}
             characters = next((each["characters"] for each in texts.values()), 0)
             self.texts.append((next(iter(pairs.values()))[0], {**counts, "characters": characters}))
-
-    def check(self, place: str, metric: str, filter_: str, published: Any) -> Check | str:
-        """Return the verdict on a published metric, or why there is none."""
-        is_error = metric.endswith("_stderr")
-        numbers = (
-            self.error_of(metric.removesuffix("_stderr"), filter_) if is_error else self.aggregated(metric, filter_)
-        )
-        if isinstance(numbers, str):
-            return numbers
-        name = metric if filter_ == "none" else f"{metric},{filter_}"
-        return judged(place, name, published, numbers, exact=not isinstance(published, str))
