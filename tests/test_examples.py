@@ -169,5 +169,66 @@ class RealBatch(unittest.TestCase):
             self.assertAlmostEqual(z, made_z, delta=1e-5)
 
 
+class LossLab(unittest.TestCase):
+    def test_its_numbers_are_right_by_plain_formulas(self):
+        printed = run("examples.loss_lab")
+        logits = four_numbers.logits_of_a_fair_model(four_numbers.TOKENS, seed=4)
+        tokens, mask = [four_numbers.TOKENS[2]], [four_numbers.MASK[2]]
+        want = four_means(logits[2:], tokens, mask)
+        found = [float(x) for x in re.findall(r"(?:masked|padding scored) (\d+\.\d+)", printed)]
+        for got, value in zip(found, want, strict=True):
+            self.assertAlmostEqual(got, value, delta=6e-7)
+        self.assertAlmostEqual(number_after("exp(nats) =", printed), exp(want[0]), delta=6e-7)
+        self.assertIn("-inf        -800.0", printed)
+        self.assertTrue(printed.endswith("9 of 9 right: exercise loss, seed 4\n"), printed)
+
+
+class Deceptions(unittest.TestCase):
+    def test_each_is_found(self):
+        parts = dict(part.split("\n", 1) for part in run("examples.deceptions").strip().split("\n\n"))
+        for name, reported, right, found in [
+            ("batch means", 1.05, 1.81, "mean-of-means:"),
+            ("padding", None, None, "padding-scored:"),
+            ("shift", None, None, "no-shift:"),
+            ("base", 1.32, 1.32 / log(2), "bits-without-ln2:"),
+            ("fitting the test", log(500 / 30) / 2, log(32) / 2, "'test 0' of test is 'counted 1' of counted"),
+            ("bytes for characters", None, None, "bytes-for-chars:"),
+            ("train as test", None, None, "'test-1' of test is 'train-2' of train"),
+            ("one lucky seed", 0.0026, 0.0011, "within the noise"),
+            ("windows changed", None, None, "must have the same window, stride"),
+        ]:
+            with self.subTest(name):
+                text = parts.pop(name)
+                self.assertIn(found, " ".join(text.split()))
+                for words, value in [("reported", reported), ("right", right)]:
+                    if value is not None:
+                        printed = re.search(rf"{words} +(?:better by )?(\d+\.\d+)", text)
+                        self.assertAlmostEqual(float(printed[1]), value, delta=5.1e-5)
+        self.assertEqual(parts, {})
+
+
+class TheirReadme(unittest.TestCase):
+    """What examples/README.md shows is what the programs print."""
+
+    README = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
+
+    def test_every_program_is_in_a_table(self):
+        files = [*ROOT.glob("examples/*.py"), *ROOT.glob("examples/*/__main__.py")]
+        names = [path.parent.name if path.stem == "__main__" else path.stem for path in files]
+        rows = {n: re.search(rf"^\| `python -m examples\.{n}[ `]", self.README, re.M) for n in names}
+        self.assertEqual([n for n, row in rows.items() if row is None], [])
+
+    def test_the_output_shown_is_real(self):
+        blocks = re.findall(r"^```\n\$ python -m (\S+)\n(.*?)^```$", self.README, re.M | re.S)
+        self.assertGreaterEqual(len(blocks), 3)
+        for name, shown in blocks:
+            with self.subTest(name):
+                rest = "\n" + run(name)
+                for part in shown.split("...\n"):  # in this order, with something or nothing between them
+                    before, part_, rest = rest.partition("\n" + part.rstrip("\n") + "\n")
+                    self.assertEqual(part_.strip("\n"), part.strip("\n"), f"not in\n{before}")
+                    rest = "\n" + rest
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -19,7 +19,7 @@ def main() -> None:
         }
     )
     found = "\n".join(f"{check.name}: {check.words}" for check in audit.failed)
-    show("test-set fitting", f"{reported:.4f} nats", f"{right:.4f} nats, counts frozen before the test", found)
+    show("fitting the test", f"{reported:.4f} nats", f"{right:.4f} nats, counts frozen before the test", found)
 
 
 if __name__ == "__main__":
