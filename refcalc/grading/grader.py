@@ -14,7 +14,7 @@ from refcalc import _check
 from refcalc.grading.exercise import Arguments, Exercise, Function
 from refcalc.grading.exercises import EXERCISES
 from refcalc.grading.judge import Case, Fault, judged, told
-from refcalc.grading.naming import named
+from refcalc.grading.naming import explained
 from refcalc.grading.shrinking import shrunk
 from refcalc.grading.verdict import Graded, Verdict
 from refcalc.grading.worker import Worker
@@ -129,13 +129,13 @@ class _Session:
         failing = [case for case in cases if case.fault]
         if not failing:
             return Graded(function, "right", cases=len(cases))
-        mistakes = named(function, cases)
+        mistakes, whole = explained(function, cases)
         least = self._least(worker, function, name, failing[0])
         status, reason, ulp = least.fault or Fault("right")
-        got = least.reply.value
         return Graded(
-            function, status, reason, len(cases), len(failing), least.arguments, least.want, got, ulp, tuple(mistakes)
-        )
+            function, status, reason, len(cases), len(failing), least.arguments, least.want, least.reply.value, ulp,
+            tuple(mistakes), bool(mistakes) and not whole,
+        )  # fmt: skip
 
     # --- private -----------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ together give most of the wrong answers and contradict no right one; and where t
 value of a dict by itself.  An error of Python's arithmetic stands for the inf or nan that a mistake gives there.
 """
 
-__all__ = ["named"]
+__all__ = ["explained", "named"]
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -30,17 +30,24 @@ LARGE = 10_000  # characters of arguments; they take all the mistakes of the cat
 
 def named(function: Function, cases: Sequence[Case]) -> list[Names]:
     """Return the mistakes that explain the wrong ones of the cases, each alone or with another, the likeliest first."""
-    return _named(function, cases) or _by_key(function, cases)
+    return explained(function, cases)[0]
 
 
-def _named(function: Function, cases: Sequence[Case]) -> list[Names]:
+def explained(function: Function, cases: Sequence[Case]) -> tuple[list[Names], bool]:
+    """Return the mistakes that explain the wrong ones of the cases, and whether each of them gives them all."""
+    whole, parts = _found(function, cases)
+    return (whole, True) if whole else (parts or _by_key(function, cases), False)
+
+
+def _found(function: Function, cases: Sequence[Case]) -> tuple[list[Names], list[Names]]:
+    """Return the mistakes that each give all that is wrong, or else those that together give most of it."""
     ordered = sorted(cases, key=lambda case: (case.fault is None, len(repr(case.arguments))))
     catalogue = _Catalogue(function, ordered)
     singles = [*_own(function, ordered), *catalogue.singles()]
     whole = {names for names, wrong in singles if _explains(wrong, ordered)}
     if not whole and any(case.fault and case.reply.kind == "answer" and _finite(case.reply.value) for case in ordered):
         whole = {names for names, wrong in catalogue.pairs() if _explains(wrong, ordered)}
-    return sorted(whole, key=_rank) if whole else _cover(singles, ordered)
+    return sorted(whole, key=_rank), [] if whole else _cover(singles, ordered)
 
 
 def _by_key(function: Function, cases: Sequence[Case]) -> list[Names]:
@@ -51,7 +58,8 @@ def _by_key(function: Function, cases: Sequence[Case]) -> list[Names]:
         parts = [_part(case, key) for case in cases]
         if any(case.fault for case in parts):
             mistakes = {name: _value_of(wrong, key) for name, wrong in function.mistakes.items()}
-            found |= dict.fromkeys(_named(replace(function, mistakes=mistakes, evidence=None), parts))
+            whole, some = _found(replace(function, mistakes=mistakes, evidence=None), parts)
+            found |= dict.fromkeys(whole or some)
     return [*found]
 
 
@@ -141,7 +149,7 @@ def _gives(wrong: Wrong, i: int, case: Case) -> bool | None:
     except DoesNotApply:
         return None
     except Exception as error:  # the wrong computation fails, as the graded one may
-        return case.fault and case.reply.kind == "raised" and case.reply.error == type(error).__name__
+        return case.fault is not None and case.reply.error == type(error).__name__
     if case.fault is None or close(value, case.want):
         return case.fault is None and close(value, case.want)
     if case.reply.kind == "raised":

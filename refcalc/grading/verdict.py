@@ -26,6 +26,7 @@ class Graded(NamedTuple):
     arguments: the smallest failing input that was found, with the answer expected and the one got; None without one.
     ulp: how far these two numbers are apart, where they are numbers.
     mistakes: what explains the wrong answers, the likeliest first; each one mistake, or two made together.
+    partly: whether each of the mistakes gives a part of the wrong answers only.
     """
 
     function: Function
@@ -38,6 +39,7 @@ class Graded(NamedTuple):
     got: Any = None
     ulp: float | None = None
     mistakes: tuple[tuple[str, ...], ...] = ()
+    partly: bool = False
 
     @property
     def name(self) -> str:
@@ -137,11 +139,14 @@ def _details(each: Graded) -> Iterator[str]:
     if each.reason:
         yield each.reason
     listed = each.mistakes[:LISTED]
-    if len(each.mistakes) > 1 or any(len(names) > 1 for names in listed):
+    names = [" + ".join(some) for some in listed]
+    if each.partly:
+        yield f"known mistakes, each of which gives a part of that: {', '.join(names)}"
+    elif len(listed) > 1 or any(len(some) > 1 for some in listed):
         more = f" and {len(each.mistakes) - LISTED} more" if len(each.mistakes) > LISTED else ""
-        yield f"known mistakes: {', or '.join(' + '.join(names) for names in listed)}{more}"
+        yield f"known mistakes that give that: {', or '.join(names)}{more}"
     for name, done, remedy in each.explanations():
-        if any(name in names for names in listed):
+        if any(name in some for some in listed):
             yield f"{name}: {done} {remedy}".rstrip()
 
 
