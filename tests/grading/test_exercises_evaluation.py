@@ -145,17 +145,22 @@ class WrittenByHand(ExerciseCase):
                           "macro-vs-micro", "macro-bits-per-byte")  # fmt: skip
 
     def test_windows(self):
-        def step(width, shift):
-            return lambda x, n: [
-                (x[i : i + n][: len(x) - i - shift], x[i + shift : i + shift + n])
-                for i in range(0, len(x) - shift, n + width)
-            ]
+        def cut(gap, shift):
+            def answer(tokens, length):
+                ahead, behind = tokens[shift:], tokens[: len(tokens) - shift]
+                return [(behind[i : i + length], ahead[i : i + length]) for i in range(0, len(ahead), length + gap)]
 
-        self.assert_names("windows", step(0, 0), "no-shift")
-        self.assert_names("windows", step(0, 2), "double-shift")
-        self.assert_names("windows", step(1, 1), "window-start-unscored")
-        self.assert_names("windows", lambda x, n: [(x[:n][: len(x) - 1], x[1 : n + 1])] if x[1:] else [],
-                          "silent-truncation")  # fmt: skip
+            return answer
+
+        def chunks(tokens, length):
+            parts = [tokens[i : i + length] for i in range(0, len(tokens), length)]
+            return [[part[:-1], part[1:]] for part in parts if part[1:]]
+
+        self.assert_names("windows", cut(0, 0), "no-shift")
+        self.assert_names("windows", cut(0, 2), "double-shift")
+        self.assert_names("windows", cut(1, 1), "windows-apart")
+        self.assert_names("windows", chunks, "window-start-unscored")
+        self.assert_names("windows", lambda *call: cut(0, 1)(*call)[:1], "silent-truncation")
 
 
 if __name__ == "__main__":

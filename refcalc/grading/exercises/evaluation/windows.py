@@ -32,11 +32,11 @@ def padded(tokens: list[int], length: int) -> list[Window]:
 
 
 WRONG: dict[str, Callable[[list[int], int], list[Window]]] = {
-    "window-start-unscored": lambda tokens, length: cut(tokens, length, length + 1),
-    "chunks-shifted-alone": explained(
-        "The text is cut into chunks of `length` tokens, each shifted alone, so that its first token is no target.",
-        "Take length + 1 tokens; the last target of a window is the first input of the next.",
-        lambda tokens, length: cut(tokens, length - 1, length),
+    "window-start-unscored": lambda tokens, length: cut(tokens, length - 1, length),
+    "windows-apart": explained(
+        "A window begins behind the last target of the one before it, so that its first token is no target.",
+        "Begin with that target: it is the first input of the next window.",
+        lambda tokens, length: cut(tokens, length, length + 1),
     ),
     "tail-dropped": lambda tokens, length: [pair for pair in windows(tokens, length) if len(pair[0]) == length],
     "silent-truncation": lambda tokens, length: windows(tokens, length)[:1],
