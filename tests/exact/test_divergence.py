@@ -137,9 +137,7 @@ def sum_of_kl(p: list[list[float]], q: list[list[float]], divisor: int) -> Calla
         for xs, ys in zip(p, q, strict=True):
             masses, others = ([Decimal(z).exp() for z in row] for row in (xs, ys))
             size, other = sum(masses), sum(others)
-            total += sum(
-                a / size * ((a * other) / (b * size)).ln() for a, b in zip(masses, others, strict=True) if a
-            )
+            total += sum(a / size * ((a * other) / (b * size)).ln() for a, b in zip(masses, others, strict=True) if a)
         truth = total / divisor
     return lambda h: h < truth
 
@@ -159,7 +157,7 @@ def slope(xs: list[float], ys: list[float], i: int, of: str, digits: int = 160) 
 
 class Slopes(unittest.TestCase):
     def test_each_result_lies_between_its_half_way_points(self) -> None:
-        strangers = [(xs, ys) for xs, ys in pairs(24) if exact.kl_divergence(xs, ys) > 0.0]
+        strangers = [(xs, ys) for xs, ys in pairs(12) if exact.kl_divergence(xs, ys) > 0.0]
         for n, (xs, ys) in enumerate(strangers):
             for of in ("q_logits", "p_logits"):
                 if of == "p_logits" and exact.kl_divergence(xs, ys) == inf:

@@ -27,7 +27,7 @@ def slope(xs: list[float], i: int, c: float) -> Callable[[Decimal], bool]:
 
 class Nearest(unittest.TestCase):
     def test_rows_and_means(self) -> None:
-        rows = judge.rows(18, seed=5)
+        rows = judge.rows(12, seed=5)
         for n, xs in enumerate(rows):
             c = [1.0, 1e-4, 0.3][n % 3]
             with self.subTest(n=n):
@@ -38,7 +38,7 @@ class Nearest(unittest.TestCase):
             self.assertTrue(judge.is_nearest(got, z(tuple(map(tuple, batch)), 0.1, len(batch))))
 
     def test_slopes(self) -> None:
-        for n, xs in enumerate(judge.rows(18, seed=6)):
+        for n, xs in enumerate(judge.rows(12, seed=6)):
             i, c = n % len(xs), [1.0, 1e-4][n % 2]
             with self.subTest(n=n):
                 self.assertTrue(judge.is_nearest(exact.z_loss_gradient(xs, coefficient=c)[i], slope(xs, i, c)))
