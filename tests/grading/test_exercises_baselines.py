@@ -32,6 +32,7 @@ class Baselines(ExerciseCase):
         self.assert_refused("add_alpha_unigram", [], ["a"], 0.0)
         self.assert_refused("bits_per_char", -1.0, 3, 3)
         self.assert_refused("bits_per_char", 1.0, 0, 3)
+        self.assert_refused("bits_per_char", 1.0, 3, 0)
         self.assert_refused("mean_and_std", [1.0])
 
 

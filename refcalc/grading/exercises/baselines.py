@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from math import inf, sqrt
 from random import Random
 
-from refcalc import exact
+from refcalc import _check, exact
 from refcalc.baselines.unigram import SmoothedUnigram
 from refcalc.evidence import Records
 from refcalc.grading.exercise import Arguments, Exercise, Function
@@ -33,7 +33,7 @@ def add_alpha_unigram(train: list[str], vocabulary: list[str], alpha: float) -> 
 
 def bits_per_character(loss: float, n_chars: int, n_tokens: int) -> float:
     """Return the bits of all tokens over all characters, of a mean loss in nats per token."""
-    return exact.bits_per_char(loss * n_tokens, n_chars)
+    return exact.bits_per_char(loss * _check.count("bits_per_char", "n_tokens", n_tokens, least=1), n_chars)
 
 
 def mean_and_std(values: list[float]) -> tuple[float, float]:
