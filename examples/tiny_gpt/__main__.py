@@ -12,6 +12,7 @@ Needs torch.  --text FILE takes another text, whose last tenth is the test; --fo
 """
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from examples.tiny_gpt import ablation, baselines, evaluating, generation, summary, text, training
@@ -21,8 +22,8 @@ COMMANDS = ("train", "evaluate", "baseline", "ablate", "generate", "report")
 SEEDS = (1337, 42, 7)
 
 
-def main() -> None:
-    options = parsed()
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = parsed(arguments)
     corpus = text.load(options.text)
     sizes = ", ".join(f"{split} {len(part)} documents" for split, part in corpus.splits.items())
     print(f"{corpus.name}: {sizes}; V = {corpus.vocab_size}")
@@ -63,7 +64,7 @@ def evaluate(corpus: text.Corpus, folder: Path, seed: int, options: argparse.Nam
             print(evaluating.check(model, corpus, report))
 
 
-def parsed() -> argparse.Namespace:
+def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m examples.tiny_gpt", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -74,7 +75,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--updates", type=int, default=600, help="of training (default: %(default)s)")
     parser.add_argument("--retrain", type=int, default=150, help="updates of a retrained arm (default: %(default)s)")
     parser.add_argument("--looks", type=int, default=0, help="how often this test split was looked at before")
-    return parser.parse_args()
+    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

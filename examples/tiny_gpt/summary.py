@@ -9,6 +9,7 @@ from examples.tiny_gpt import baselines
 from examples.tiny_gpt.text import Corpus
 from refcalc.drawing import error_bars, ladder
 from refcalc.evaluation.log import Receipts
+from refcalc.resampling.documents import Bootstrap
 
 DIFFERENCE = 0.01  # nats per target: the improvement that somebody might claim
 
@@ -52,10 +53,17 @@ def resample(path: Path) -> None:
     receipts = [receipt for _, receipt in Receipts(str(path))]
     pairs = [(float(receipt.nll_sum), receipt.n_targets) for receipt in receipts]
     groups = [receipt.group for receipt in receipts]
-    for what, found in (("documents", refcalc.bootstrap(pairs)), ("groups", refcalc.bootstrap(pairs, groups=groups))):
-        interval = f"{found.observed:.4f} nats per target, 95 % from {found.low:.4f} to {found.high:.4f}"
-        print(f"bootstrap of {found.resampled} {what}: {interval}", *found.warnings, sep="\n  ")
+    show("documents", refcalc.bootstrap(pairs))
+    if len({*groups}) > 1:
+        show("groups", refcalc.bootstrap(pairs, groups=groups))
+    else:
+        print("bootstrap of groups: there is one, which says nothing of others")
     print()
+
+
+def show(what: str, found: Bootstrap) -> None:
+    interval = f"{found.observed:.4f} nats per target, 95 % from {found.low:.4f} to {found.high:.4f}"
+    print(f"bootstrap of {found.resampled} {what}: {interval}", *found.warnings, sep="\n  ")
 
 
 def over_seeds(reports: Sequence[refcalc.Report]) -> None:
