@@ -4,8 +4,9 @@ A line that is written as ReceiptLog writes it is read by a regular expression, 
 whatever does not match is read again by Receipts, which also says what is wrong.
 """
 
-__all__ = ["NUMBERS", "SUMS", "Columns", "Row", "read_columns", "read_rows"]
+__all__ = ["NUMBERS", "SUMS", "Columns", "Row", "in_json", "read_columns", "read_ids", "read_rows"]
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from io import BytesIO
@@ -18,6 +19,9 @@ from refcalc.evaluation.receipt import CHECK_DIGITS, COUNTS, KEYS, PARTS, Receip
 CHECK_LENGTH = len(b',"check":""}\n') + CHECK_DIGITS
 SUMS = ("nll_sum", *PARTS.values())
 NUMBERS = ("n_targets", *COUNTS, "n_windows", *PARTS)
+
+NAME = r'"[^"\\\x00-\x1f]*"|0|-?[1-9]\d{0,15}'  # without escapes
+HEAD = re.compile(rf'{{"document":({NAME}),'.encode())
 
 Columns = Mapping[str, tuple[bytes, ...]]  # by field; a sum is a whole number in hexadecimal and, "_power", one of two
 
@@ -80,6 +84,23 @@ def read_rows(receipts: Receipts) -> Iterator[Row]:
     receipts.finish(found)
 
 
+def read_ids(receipts: Receipts) -> Iterator[tuple[int, bytes]]:
+    """Yield the number of each line and the id that it names, in JSON; the rest of a line is not looked at."""
+    for number, line in receipts.lines():
+        head = HEAD.match(line)
+        if head:
+            yield number, head[1]
+            continue
+        receipt = receipts.receipt(number, line)
+        if receipt is not None:
+            yield number, in_json(receipt.document)
+
+
+def in_json(document: str | int) -> bytes:
+    """Return an id as it stands in a line."""
+    return json.dumps(document, ensure_ascii=False).encode()
+
+
 # --- private ---------------------------------------------------------------------------------------------------------
 
 
@@ -107,8 +128,7 @@ def _written(first: Receipt | None) -> re.Pattern[bytes]:
     more than 160 bits, and counts of more than 15 digits.
     """
     counted = {key for key in KEYS if getattr(first, key, 1) is not None} | {"group"}
-    text = r'"[^"\\\x00-\x1f]*"|0|-?[1-9]\d{0,15}'
-    patterns = {"document": f"(?P<document>{text})", "n_documents": "1", "group": f"(?:{text})"}
+    patterns = {"document": f"(?P<document>{NAME})", "n_documents": "1", "group": f"(?:{NAME})"}
     for name in NUMBERS:
         patterns[name] = rf"(?P<{name}>\d{{1,15}})"
     for name in SUMS:

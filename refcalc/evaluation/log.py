@@ -45,7 +45,7 @@ class Receipts:
     def __init__(self, source: str | BinaryIO, *, unfinished: bool = False) -> None:
         self.path = source if isinstance(source, str) else "the receipts"
         self.unfinished = unfinished
-        self.whole = 0  # the bytes of the lines that are whole
+        self.whole = self._start = 0  # the bytes of the lines that are whole, and of the protocol's
         self.n_documents: int | None = None  # as the last line has it
         self.protocol: Protocol | None = None
         self._source = _repeatable(source) if isinstance(source, str) else source
@@ -55,27 +55,34 @@ class Receipts:
             raise ValueError(f"{self.path}: the file must hold at least one receipt, got 0")
         if first.startswith(b'{"protocol"'):
             self.protocol = self._header(first)
+            self._start = len(first)
         self.key = None if self.protocol is None else check_key(self.protocol)
 
     def __iter__(self) -> Iterator[tuple[int, Receipt]]:
-        found = 0
-        self.whole, self.n_documents = 0, None
-        with self._opened() as file:
-            for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE + 1), b""), 1):
-                if self.unfinished and not line.endswith(b"\n") and len(line) <= LONGEST_LINE:
-                    break
-                receipt = None if number == 1 and self.protocol else self.receipt(number, line)
-                self.whole += len(line)
-                if receipt is not None:
-                    found += 1
-                    yield number, receipt
+        found, self.whole = 0, self._start
+        for number, line in self.lines():
+            if self.unfinished and not line.endswith(b"\n") and len(line) <= LONGEST_LINE:
+                break
+            receipt = self.receipt(number, line)
+            self.whole += len(line)
+            if receipt is not None:
+                found += 1
+                yield number, receipt
         self.finish(found)
 
-    def blocks(self) -> Iterator[bytes]:
-        """Return the lines from the second on, many at once; the last may be the beginning of one that is too long."""
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the number and the bytes of each line but the protocol's."""
         self.n_documents = None
         with self._opened() as file:
-            file.readline(LONGEST_LINE + 1)
+            file.seek(self._start)
+            lines = iter(partial(file.readline, LONGEST_LINE + 1), b"")
+            yield from enumerate(lines, 2 if self._start else 1)
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the same lines, many at once; the last may be the beginning of one that is too long."""
+        self.n_documents = None
+        with self._opened() as file:
+            file.seek(self._start)
             for block in iter(partial(file.read, BLOCK), b""):
                 yield block if block.endswith(b"\n") else block + file.readline(LONGEST_LINE + 1)
 

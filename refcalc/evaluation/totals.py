@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import repeat
 
 from refcalc.evaluation._sums import of_powers
-from refcalc.evaluation.columns import NUMBERS, SUMS, Columns, read_columns
+from refcalc.evaluation.columns import NUMBERS, SUMS, Columns, in_json, read_columns, read_ids
 from refcalc.evaluation.log import Receipts
 from refcalc.evaluation.receipt import Receipt, not_negative
 from refcalc.exact_sum import ExactSum
@@ -107,7 +107,7 @@ class Totals:
             self.sums[name] += not_negative(getattr(receipt, name) or ExactSum())
         self.below_zero += float(receipt.nll_sum) < 0.0
         mean = not_negative(receipt.nll_sum) / receipt.n_targets if receipt.n_targets else NO_MEAN
-        self._add_documents([_text(receipt.document)], [receipt.n_targets], [mean])
+        self._add_documents([in_json(receipt.document)], [receipt.n_targets], [mean])
 
     def _add_documents(self, documents: Sequence[bytes], targets: list[int], means: list[float]) -> None:
         """Add what is known of each document by itself: its id, its length, its mean."""
@@ -121,23 +121,15 @@ class Totals:
         self._worst = sorted([*self._worst, *better], reverse=True)[: self._most_worst]
 
     def _refuse_twice(self, receipts: Receipts) -> None:
-        """Refuse a document with two receipts: where two hashes are equal, the file is read again."""
+        """Refuse a document with two receipts: where two hashes are equal, the ids are read again and held together."""
         twice: set[int] = set()
         for bucket in self._hashes:
             if len(set(bucket)) < len(bucket):
                 twice |= {hashed for hashed, n in Counter(bucket).items() if n > 1}
-        first: dict[str | int, int] = {}
-        for number, receipt in receipts if twice else ():
-            if hash(_text(receipt.document)) in twice:
-                if receipt.document in first:
-                    rule = f"name a document that no line before it names (line {first[receipt.document]} does)"
-                    receipts.refuse(number, rule, receipt.document)
-                first[receipt.document] = number
-
-
-# --- private ---------------------------------------------------------------------------------------------------------
-
-
-def _text(document: str | int) -> bytes:
-    """Return an id as it stands in a line."""
-    return json.dumps(document, ensure_ascii=False).encode()
+        first: dict[bytes, int] = {}
+        for number, document in read_ids(receipts) if twice else ():
+            if hash(document) in twice:
+                if document in first:
+                    rule = f"name a document that no line before it names (line {first[document]} does)"
+                    receipts.refuse(number, rule, json.loads(document))
+                first[document] = number
