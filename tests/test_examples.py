@@ -207,27 +207,48 @@ class Deceptions(unittest.TestCase):
         self.assertEqual(parts, {})
 
 
-class TheirReadme(unittest.TestCase):
-    """What examples/README.md shows is what the programs print."""
+class WhatIsShown(unittest.TestCase):
+    """What the READMEs show is what the programs print."""
 
-    README = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
+    def check_shown(self, shown: str, printed: str) -> None:
+        """The parts of what is shown are printed in this order, with something or nothing in place of each "..."."""
+        rest = "\n" + printed
+        for part in shown.strip("\n").removesuffix("\n...").split("\n...\n"):
+            before, found, rest = rest.partition(f"\n{part}\n")
+            self.assertTrue(found, f"not printed:\n{part}\n\nbut:\n{before}")
+            rest = "\n" + rest
 
-    def test_every_program_is_in_a_table(self):
+    def test_the_commands_of_the_readme(self):
+        readme = (ROOT / "README.md").read_text(encoding="utf-8")
+        for command in ("grade examples/grading/no_shift.py --seed 1", "loss examples/real_batch.json"):
+            with self.subTest(command):
+                _, found, after = readme.partition(f"python -m refcalc {command}")
+                self.assertTrue(found)
+                shown = re.search(r"\n\n```\n(.*?)\n```\n", after, re.S)[1]
+                done = subprocess.run(
+                    [sys.executable, "-m", "refcalc", *command.split()],
+                    cwd=ROOT,
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
+                self.assertEqual((done.returncode, done.stderr), ("no_shift" in command, ""))
+                self.check_shown(shown, done.stdout)
+
+    def test_every_example_is_in_a_table(self):
+        readme = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
         files = [*ROOT.glob("examples/*.py"), *ROOT.glob("examples/*/__main__.py")]
         names = [path.parent.name if path.stem == "__main__" else path.stem for path in files]
-        rows = {n: re.search(rf"^\| `python -m examples\.{n}[ `]", self.README, re.M) for n in names}
+        rows = {n: re.search(rf"^\| `python -m examples\.{n}[ `]", readme, re.M) for n in names}
         self.assertEqual([n for n, row in rows.items() if row is None], [])
 
-    def test_the_output_shown_is_real(self):
-        blocks = re.findall(r"^```\n\$ python -m (\S+)\n(.*?)^```$", self.README, re.M | re.S)
+    def test_the_output_of_the_examples(self):
+        readme = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
+        blocks = re.findall(r"^```\n\$ python -m (\S+)\n(.*?)^```$", readme, re.M | re.S)
         self.assertGreaterEqual(len(blocks), 3)
         for name, shown in blocks:
             with self.subTest(name):
-                rest = "\n" + run(name)
-                for part in shown.split("...\n"):  # in this order, with something or nothing between them
-                    before, part_, rest = rest.partition("\n" + part.rstrip("\n") + "\n")
-                    self.assertEqual(part_.strip("\n"), part.strip("\n"), f"not in\n{before}")
-                    rest = "\n" + rest
+                self.check_shown(shown, run(name))
 
 
 if __name__ == "__main__":
