@@ -22,7 +22,10 @@ refuses what has no answer: `function: argument[index] must RULE, got VALUE`.
     diagnose          which of the known MISTAKES reproduces a wrong number, from a Batch or Records
     probe             a small batch that tells all of them apart
     grade             somebody's module: its functions run, held against these, and what is wrong named
+    evaluate          documents scored under a frozen Protocol, a Receipt each, and a Report from the receipts
     verify            a published result, computed again from its log
+    audit             what makes a number worthless before it is believed; compare_reports: two runs side by side
+    greedy, sample    generation under a Policy, with a receipt that can be run again
     open_array        logits in .npy, .safetensors and raw files, read row by row
     bootstrap, ...    how far a loss would move with other documents, and (seed_noise, materiality) with other seeds
 """
