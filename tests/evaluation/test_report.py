@@ -76,6 +76,10 @@ class SeedFigures(ReportCase):
         self.assert_near(report.total.perplexity, "6.11")
         self.assert_near(exp(report.macro_mean_nll), "2.86")
 
+    def test_a_document_without_a_target_is_in_no_average(self) -> None:
+        report = self.report(receipt("a", 2.0, 1, 1), receipt("b", 8.0, 2, 1), receipt("c", 0.0, 0, 1))
+        self.assertEqual((report.macro_mean_nll, report.total.mean_nll, report.total.n_documents), (3.0, 10 / 3, 3))
+
     def test_the_smoothed_toy(self) -> None:
         report = self.report(Receipt("c EOS", ExactSum([log(8), log(4)]), 2, 1), vocab_size=4)
         self.assert_near(float(report.total.nll_sum), "3.465736")  # type: ignore[arg-type]
@@ -186,6 +190,24 @@ class Reading(ReportCase):
             self.assertEqual(Report.of(path).total.n_targets, 4000)
         self.assertLess(slow.call_count, 300)  # those of the last block, whose last line counts the receipts
 
+    def test_a_value_changed_in_a_line_that_looks_as_it_was_written_is_found(self) -> None:
+        path = self.file("r.jsonl", [receipt(i, 1.0 + i, 2, 3) for i in range(2000)])
+        data = Path(path).read_bytes()
+        for number in (2, 1000, 2001):
+            lines = data.splitlines(keepends=True)
+            lines[number - 1] = lines[number - 1].replace(b'"n_bytes":3', b'"n_bytes":4')
+            Path(path).write_bytes(b"".join(lines))
+            with self.subTest(number), self.assertRaises(ValueError) as caught:
+                Report.of(path)
+            self.assertIn(f"line {number} must have the check of what it says", str(caught.exception))
+
+    def test_the_worst_of_many_that_are_close_and_equal(self) -> None:
+        values = [1.0 + (i * 7919 % 2003) / 4096.0 for i in range(3000)]
+        found = Report.of(self.file("r.jsonl", [receipt(i, 2.0 * x, 2, 3) for i, x in enumerate(values)])).worst
+        self.assertEqual([mean for mean, _, _ in found], sorted(values, reverse=True)[:5])
+        equal = Report.of(self.file("equal.jsonl", [receipt(f"{i:04}", 2.0, 2, 3) for i in range(3000)])).worst
+        self.assertEqual([document for _, document, _ in equal], ["2999", "2998", "2997", "2996", "2995"])
+
     def test_an_infinite_document_makes_the_mean_infinite_and_no_more(self) -> None:
         infinite, other = receipt("a", inf, 2, 3, n_unk=1, unk_nll=inf), receipt("b", 1.0, 1, 3, n_unk=0, unk_nll=0.0)
         report = self.report(infinite, other, unk_id=0)
@@ -196,7 +218,7 @@ class Reading(ReportCase):
         str(report)
 
     def test_the_spread_of_lengths_by_counting(self) -> None:
-        for sizes in ([5], [1, 9], [3, 1, 2], [4, 1, 3, 2], [2] * 7 + [9]):
+        for sizes in ([5], [1, 9], [3, 1, 2], [4, 1, 3, 2], [5, 4, 3, 2, 1], [7, 1, 2, 3, 4, 5, 6], [2] * 7 + [9]):
             report = self.report(*(receipt(i, 1.0, n, 1) for i, n in enumerate(sizes)))
             (self.folder / "receipts.jsonl").unlink()
             for share, value in zip((0, 0.25, 0.5, 0.75, 1), report.lengths, strict=True):

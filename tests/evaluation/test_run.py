@@ -9,7 +9,7 @@ import tempfile
 import time
 import unittest
 from itertools import product
-from math import exp, fsum, inf, log
+from math import ceil, exp, fsum, inf, log
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,8 @@ class Windows(unittest.TestCase):
                     text = (5 * i, 3 * i, i + 1 if i else 0)
                     self.assertEqual((got.n_targets, got.n_bytes, got.n_chars, got.n_words), (len(pairs), *text))
                     self.assertAlmostEqual(float(got.nll_sum), fsum(nll(c, y) for c, y in pairs), delta=1e-12)
+                    rows = len(tokens) - (bos == "none")
+                    self.assertEqual(got.n_windows, 1 + ceil(max(rows - length, 0) / stride) if rows else 0)
                     for token, n, part in ((EOS, got.n_eos, got.eos_nll), (UNK, got.n_unk, got.unk_nll)):
                         nlls = [nll(c, y) for c, y in pairs if y == token]
                         self.assertEqual(n, len(nlls))
