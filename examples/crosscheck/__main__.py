@@ -1,4 +1,9 @@
-"""The command line of the cross-check: see the package's docstring."""
+"""The command line of the cross-check: see the package's docstring.
+
+    python -m examples.crosscheck [NAME...]
+
+asks the frameworks that are installed, or those that are named.
+"""
 
 import argparse
 import datetime
