@@ -14,6 +14,7 @@ __all__ = ["ReceiptLog", "Receipts"]
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -27,6 +28,8 @@ from refcalc.evaluation.receipt import Receipt, check_key, checked
 
 LONGEST_LINE = 2**20
 BLOCK = 2**16
+HEADER = re.compile(rb'\s*\{\s*"(?:protocol|digest)"\s*:')
+Source = str | os.PathLike[str] | BinaryIO
 UNFINISHED = "the evaluation was not finished, and goes on when it is run again"
 
 
@@ -42,7 +45,8 @@ class Receipts:
     reader to see.
     """
 
-    def __init__(self, source: str | BinaryIO, *, unfinished: bool = False) -> None:
+    def __init__(self, source: Source, *, unfinished: bool = False) -> None:
+        source = _path_or_file("Receipts", source)
         self.path = source if isinstance(source, str) else "the receipts"
         self.unfinished = unfinished
         self.whole = self._start = 0  # the bytes of the lines that are whole, and of the protocol's
@@ -53,7 +57,7 @@ class Receipts:
             first = file.readline(LONGEST_LINE + 1)
         if not first.strip():
             raise ValueError(f"{self.path}: the file must hold at least one receipt, got 0")
-        if first.startswith(b'{"protocol"'):
+        if HEADER.match(first):
             self.protocol = self._header(first)
             self._start = len(first)
         self.key = None if self.protocol is None else check_key(self.protocol)
@@ -189,16 +193,20 @@ class ReceiptLog:
     Receipts refuses; for a document that has its receipt, and for what the protocol does not let happen.
     """
 
-    def __init__(self, path: str | None, protocol: Protocol) -> None:
-        self.path = path
+    def __init__(self, path: str | os.PathLike[str] | None, protocol: Protocol) -> None:
+        if not isinstance(protocol, Protocol):
+            _check.refuse("ReceiptLog", "protocol", "be a Protocol", protocol, TypeError)
+        self.path = None if path is None else os.fspath(path)
         self.protocol = protocol
         self.done: set[str | int] = set()
         self._key = check_key(protocol)
         self._ended = False
         header = {"protocol": protocol.to_dict(), "digest": protocol.digest}
         first = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
-        self._file: Any = BytesIO() if path is None else open(path, "a+b")  # noqa: SIM115 (closed by end)
+        self._file: Any = BytesIO() if path is None else open(path, "a+b")  # noqa: SIM115 (closed by __exit__)
         try:
+            if path is not None:
+                self._lock()
             whole = self._read(first)
             self._file.truncate(whole)
             self._file.seek(0, os.SEEK_END)
@@ -222,7 +230,11 @@ class ReceiptLog:
         if self._ended:
             _check.refuse("ReceiptLog", "document", "be one of those that were counted at the end", receipt.document)
         receipt.check_under(self.protocol)
-        self._append(checked(receipt.to_dict(), self._key))
+        line = checked(receipt.to_dict(), self._key)
+        if len(line) > LONGEST_LINE:
+            rule = f"have a receipt of at most {LONGEST_LINE:,} bytes"
+            _check.refuse("ReceiptLog", "document", rule, receipt.document)
+        self._append(line)
         self.done.add(receipt.document)
 
     def end(self) -> None:
@@ -238,6 +250,17 @@ class ReceiptLog:
     def _append(self, line: bytes) -> None:
         self._file.write(line)
         self._file.flush()
+
+    def _lock(self) -> None:
+        """Refuse a file that another run is writing; the system lets go of the lock when the run ends or is killed."""
+        try:
+            import fcntl  # noqa: PLC0415 (not on every system)
+
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(f"{self.path}: the file must be written by one run at a time, got another one") from None
+        except (ImportError, OSError):  # a system or a file system without such locks
+            return
 
     def _read(self, first: bytes) -> int:
         """Read what is there, and return how many bytes of it stand; first: the line that the file must begin with."""
@@ -262,6 +285,15 @@ class ReceiptLog:
 
 
 # --- private ---------------------------------------------------------------------------------------------------------
+
+
+def _path_or_file(function: str, source: Any) -> str | BinaryIO:
+    if isinstance(source, (str, os.PathLike)):
+        return os.fspath(source)
+    if not hasattr(source, "readline"):
+        _check.refuse(function, "source", "be the path of a file, or an open one", source, TypeError)
+    result: BinaryIO = source
+    return result
 
 
 def _repeatable(path: str) -> str | BinaryIO:

@@ -15,7 +15,7 @@ from refcalc._refusal import NoComparison, shown
 from refcalc.evaluation import rendering
 from refcalc.evaluation._sums import times
 from refcalc.evaluation.content import Content, Lengths
-from refcalc.evaluation.log import Receipts
+from refcalc.evaluation.log import Receipts, Source
 from refcalc.evaluation.protocol import Protocol
 from refcalc.evaluation.totals import Totals
 from refcalc.tally import Tally
@@ -55,10 +55,10 @@ class Report(Content):
     @classmethod
     def of(
         cls,
-        receipts: str | Receipts,
+        receipts: Source | Receipts,
         *,
-        baselines: Mapping[str, str | Receipts] | None = None,
-        splits: Mapping[str, str | Receipts] | None = None,
+        baselines: Mapping[str, Source | Receipts] | None = None,
+        splits: Mapping[str, Source | Receipts] | None = None,
         worst: int = 5,
     ) -> "Report":
         """Return the report of a file of receipts, read once and not kept.
@@ -112,7 +112,7 @@ class Report(Content):
 # --- private ---------------------------------------------------------------------------------------------------------
 
 
-def _receipts(source: str | Receipts) -> Receipts:
+def _receipts(source: Source | Receipts) -> Receipts:
     return source if isinstance(source, Receipts) else Receipts(source)
 
 

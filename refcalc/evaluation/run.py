@@ -2,6 +2,7 @@
 
 __all__ = ["Document", "evaluate"]
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -54,7 +55,7 @@ def evaluate(
     documents: Iterable[Document | tuple[Any, ...]],
     model: Model,
     protocol: Protocol,
-    receipts_path: str | None = None,
+    receipts_path: str | os.PathLike[str] | None = None,
     *,
     scores: str = "logits",
     progress: Callable[[int], object] | None = None,
@@ -88,6 +89,8 @@ def evaluate(
     Accuracy: every nll within 5 ulp of that of the logits (token_nll), the sums exact.
     """
     _check.choice("evaluate", "scores", scores, SCORES)
+    if not isinstance(protocol, Protocol):
+        _check.refuse("evaluate", "protocol", "be a Protocol", protocol, TypeError)
     if scores == "logits" and protocol.log_base != "e":
         _check.refuse("evaluate", "protocol.log_base", "be 'e' for logits", protocol.log_base)
     if "words" in protocol.units:
@@ -96,7 +99,7 @@ def evaluate(
     show = progress or _Shown()
     with ReceiptLog(receipts_path, protocol) as log:
         for each in _check.iterable("evaluate", "documents", documents):
-            document = each if isinstance(each, Document) else Document(*each)
+            document = _document(each)
             if document.id in given:
                 _check.refuse("evaluate", "documents", "have an id each", document.id)
             given.add(document.id)
@@ -132,6 +135,12 @@ def _score(document: Document, model: Model, protocol: Protocol, scores: str) ->
             parts |= {f"n_{part}": len(nlls), f"{part}_nll": ExactSum(nlls)}
     total = ExactSum(nll for _, nll in found)
     return Receipt(document.id, total, len(found), group=document.group, n_windows=n_windows, **counts, **parts)
+
+
+def _document(given: Any) -> Document:
+    if isinstance(given, (tuple, list)) and 2 <= len(given) <= len(Document._fields):
+        return Document(*given)
+    _check.refuse("evaluate", "documents", "hold Documents, or tuples (id, tokens, text)", given, TypeError)
 
 
 def _windows(tokens: list[int], protocol: Protocol) -> Iterator[tuple[list[int], list[int]]]:

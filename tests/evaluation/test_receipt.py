@@ -98,6 +98,8 @@ class Reading(FileCase):
         lines = self.good.splitlines()
         loose = [json.dumps(dict(reversed(json.loads(line).items())), indent=None).encode() for line in lines[1:]]
         self.assertEqual(self.read(b"\n".join([lines[0], *loose, b""])), THREE)
+        head = json.dumps(dict(reversed(json.loads(lines[0]).items()))).encode()
+        self.assertEqual(self.read(b"\r\n".join([b" " + head, *loose, b""])), THREE)
         reordered = [lines[0], lines[4], lines[3], lines[1], lines[2], b""]
         self.assertEqual(self.read(b"\n".join(reordered)), [THREE[2], THREE[0], THREE[1]])
 
@@ -186,6 +188,11 @@ class Reading(FileCase):
                 self.assertIn(message, self.refusal(b"".join([head, bad, *rest])))
         self.assertEqual(self.refusal(b""), "the file must hold at least one receipt, got 0")
 
+    def test_what_is_no_file_is_refused(self) -> None:
+        with self.assertRaises(TypeError) as caught:
+            Receipts(3)  # type: ignore[arg-type]
+        self.assertEqual(str(caught.exception), "Receipts: source must be the path of a file, or an open one, got 3")
+
     def test_a_file_that_ends_anywhere_too_early_is_refused(self) -> None:
         for end in self.ends()[:-1]:
             with self.subTest(end):
@@ -235,6 +242,28 @@ class GoingOn(FileCase):
         rule = "the file must be of this protocol, to be gone on with, got one that differs in corpus 'v1', looks 0"
         self.assertEqual(str(caught.exception), f"{self.path}: {rule}")
         self.assertEqual(self.path.read_bytes(), self.good[:-30])
+
+    def test_one_run_at_a_time_writes_a_file(self) -> None:
+        with ReceiptLog(self.path, UNDER), self.assertRaises(ValueError) as caught:
+            ReceiptLog(self.path, UNDER)
+        message = f"{self.path}: the file must be written by one run at a time, got another one"
+        self.assertEqual(str(caught.exception), message)
+        with ReceiptLog(self.path, UNDER) as log:
+            self.assertEqual([each for _, each in log.receipts()], THREE)
+
+    def test_what_could_not_be_read_is_not_written(self) -> None:
+        before = self.good[: self.good.rindex(b'{"end"')]
+        self.path.write_bytes(before)
+        with ReceiptLog(self.path, UNDER) as log:
+            for message, bad in [
+                ("ReceiptLog: document must have a receipt of at most", receipt("x" * LONGEST_LINE, 1.0, 1, 1)),
+                ("Receipt: n_bytes must be counted if and only if", receipt("x", 1.0, 1)),
+                ("Receipt: nll_sum must not be negative", receipt("x", -1.0, 1, 1)),
+            ]:
+                with self.subTest(message), self.assertRaises(ValueError) as caught:
+                    log.write(bad)
+                self.assertIn(message, str(caught.exception))
+        self.assertEqual(self.path.read_bytes(), before)
 
     def test_a_document_has_one_receipt_and_none_comes_after_the_end(self) -> None:
         with ReceiptLog(None, UNDER) as log:
