@@ -118,7 +118,7 @@ def _receipts(source: Source | Receipts) -> Receipts:
 
 def _protocol(receipts: Receipts) -> Protocol:
     if receipts.protocol is None:
-        raise ValueError(f"{receipts.path}: line 1 must hold the protocol, as ReceiptLog writes it, got a receipt")
+        raise ValueError(f"{receipts.path}: line 1 must hold the protocol, as ReceiptLog writes it, got another one")
     return receipts.protocol
 
 
@@ -126,7 +126,7 @@ def _tally(totals: Totals) -> Tally:
     counts = {name: totals.counts[name] for name in ("n_bytes", "n_chars", "n_words")}
     n_targets = totals.counts["n_targets"]
     if not n_targets:
-        raise ValueError(f"{totals.path}: the receipts must have a scored target (nothing to average), got none")
+        raise ValueError(f"{totals.path}: the documents must have a scored target (nothing to average), got none")
     return Tally(totals.sums["nll_sum"], n_targets, n_documents=totals.n_documents, **counts)
 
 

@@ -91,6 +91,8 @@ def evaluate(
     _check.choice("evaluate", "scores", scores, SCORES)
     if not isinstance(protocol, Protocol):
         _check.refuse("evaluate", "protocol", "be a Protocol", protocol, TypeError)
+    if not callable(model) and not isinstance(model, Baseline):
+        _check.refuse("evaluate", "model", "be a function, or have a method nll", model, TypeError)
     if scores == "logits" and protocol.log_base != "e":
         _check.refuse("evaluate", "protocol.log_base", "be 'e' for logits", protocol.log_base)
     if "words" in protocol.units:
@@ -138,9 +140,12 @@ def _score(document: Document, model: Model, protocol: Protocol, scores: str) ->
 
 
 def _document(given: Any) -> Document:
-    if isinstance(given, (tuple, list)) and 2 <= len(given) <= len(Document._fields):
-        return Document(*given)
-    _check.refuse("evaluate", "documents", "hold Documents, or tuples (id, tokens, text)", given, TypeError)
+    if not (isinstance(given, (tuple, list)) and 2 <= len(given) <= len(Document._fields)):
+        _check.refuse("evaluate", "documents", "hold Documents, or tuples (id, tokens, text)", given, TypeError)
+    document = Document(*given)
+    if isinstance(document.id, bool) or not isinstance(document.id, (str, int)):
+        _check.refuse("evaluate", "documents", "have ids that are text or whole numbers", document.id, TypeError)
+    return document
 
 
 def _windows(tokens: list[int], protocol: Protocol) -> Iterator[tuple[list[int], list[int]]]:
@@ -164,6 +169,9 @@ def _windows(tokens: list[int], protocol: Protocol) -> Iterator[tuple[list[int],
 def _tokens(at: str, document: Document, protocol: Protocol) -> list[int]:
     given = _check.items("evaluate", f"{at}: tokens", document.tokens)
     ids = [_check.target("evaluate", f"{at}: tokens[{i}]", y, protocol.vocab_size) for i, y in enumerate(given)]
+    if protocol.ignore_index in ids:
+        at_index = f"{at}: tokens[{ids.index(protocol.ignore_index)}]"
+        _check.refuse("evaluate", at_index, "not be the protocol's ignore index", protocol.ignore_index)
     if protocol.bos != "none" and ids and ids[0] == protocol.bos_id:
         _check.refuse("evaluate", f"{at}: tokens[0]", "not be the BOS, which the protocol puts there", ids[0])
     if protocol.eos_scored and (not ids or ids[-1] != protocol.eos_id):
@@ -187,21 +195,26 @@ def _of_window(
         ask = model.nll
         return lambda t, y: _check.not_negative("evaluate", f"{at}: nll of row {t}", ask(y, inputs[: t + 1]))
     rows = model(inputs)
-    if not hasattr(rows, "__len__"):
-        _check.refuse("evaluate", f"{at}: rows", "be a sequence", rows, TypeError)
-    _check.same_length("evaluate", f"{at}: rows", rows, "its tokens", len(inputs))
+    _check_length(f"{at}: rows", rows, "its tokens", len(inputs))
     nll_of = _of_logits if scores == "logits" else _of_log_probabilities
     return lambda t, y: nll_of(f"{at}: row {t}", rows[t], y, protocol)
 
 
+def _check_length(at: str, values: Any, other: str, length: int) -> None:
+    """Refuse what is not so long; rows are not converted, for a tensor of them holds many that are not scored."""
+    if not hasattr(values, "__len__"):
+        _check.refuse("evaluate", at, "be a sequence", values, TypeError)
+    _check.same_length("evaluate", at, values, other, length)
+
+
 def _of_logits(at: str, row: Any, target: int, protocol: Protocol) -> float:
-    _check.same_length("evaluate", at, row, "the vocabulary", protocol.vocab_size)
+    _check_length(at, row, "the vocabulary", protocol.vocab_size)
     return row_nll("evaluate", at, row, at, target)
 
 
 def _of_log_probabilities(at: str, row: Any, target: int, protocol: Protocol) -> float:
     """Return minus the log-probability in nats, which may be below 0 by the rounding of the dtype and no more."""
-    _check.same_length("evaluate", at, row, "the vocabulary", protocol.vocab_size)
+    _check_length(at, row, "the vocabulary", protocol.vocab_size)
     scale = NATS[protocol.log_base]
     values = [scale * x for x in _check.floats("evaluate", at, _check.row("evaluate", at, row))]
     total = logsumexp(values) if max(values) > -inf else -inf

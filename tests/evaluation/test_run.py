@@ -1,5 +1,6 @@
 """evaluate: which row scores which token, under every policy; and a run that was killed is no other run."""
 
+import ast
 import os
 import random
 import signal
@@ -137,6 +138,7 @@ class Refusals(unittest.TestCase):
         for message, document, fields in [
             ("tokens[1] must lie in [0, 7), got 7", [3, 7], {}),
             ("tokens[1] must be a whole number, got 3.0", [3, 3.0], {}),
+            ("tokens[1] must not be the protocol's ignore index, got 4", [3, 4], {"ignore_index": 4}),
             (f"tokens[0] must {put}, got 0", [0, 3], {"bos": "every", "bos_id": 0}),
             (f"tokens must {end}, got [3]", [1, 3], ended),
             (f"tokens must {end}, got []", [], ended),
@@ -147,6 +149,9 @@ class Refusals(unittest.TestCase):
         self.assert_refused("documents must be iterable, got 3", 3)
         rule = "documents must hold Documents, or tuples (id, tokens, text), got "
         self.assert_refused(rule + "{'id': 'a', 'text': 'x', 'tokens': [3]}", [{"id": "a", "tokens": [3], "text": "x"}])
+        rule = "documents must have ids that are text or whole numbers, got "
+        for bad in ("['a']", "True", "1.5"):
+            self.assert_refused(rule + bad, [(ast.literal_eval(bad), [3, 3], "x")])
         with self.assertRaises(TypeError) as caught:
             evaluate([], model, FULL)  # type: ignore[arg-type]
         self.assertIn("evaluate: protocol must be a Protocol, got {", str(caught.exception))
@@ -161,6 +166,8 @@ class Refusals(unittest.TestCase):
         ]:
             self.assert_refused(message, a, lambda ids, rows=rows: rows)
         self.assert_refused(f"{at}: rows must be a sequence, got 3", a, lambda ids: 3)
+        self.assert_refused(f"{at}: row 0 must be a sequence, got 0.5", a, lambda ids: [0.5, 0.5])
+        self.assert_refused("model must be a function, or have a method nll, got 3", a, 3)
         rule = f"{at}: row 0 must hold log-probabilities, whose probabilities sum to 1, got "
         logs = {"scores": "log_probabilities"}
         self.assert_refused(rule + "0.5", a, lambda ids: [[log(0.5)] + [-inf] * 6] * 2, **logs)
@@ -199,7 +206,8 @@ class GoingOn(unittest.TestCase):
         done: list[int] = []
         report = evaluate(self.documents, failing, self.under, self.path, progress=done.append)
         self.assertEqual((calls, done), (10, list(range(1, 10))))
-        self.assertEqual(report, evaluate(self.documents, None, self.under, self.path))  # type: ignore[arg-type]
+        calls = 4  # from here on it fails
+        self.assertEqual(report, evaluate(self.documents, failing, self.under, self.path))
         in_memory = evaluate(self.documents, model, self.under)
         self.assertEqual((in_memory.total, in_memory.worst), (report.total, report.worst))
 
