@@ -6,18 +6,20 @@ import argparse
 import json
 from typing import Any
 
-DESCRIPTION = """Every figure of an evaluation with its numerator and denominator, from the receipts that
-refcalc.evaluate wrote, and from nothing else: the totals, what the unknown tokens
-and the ends of the texts have in them, the baselines, the worst documents.
+DESCRIPTION = """Every figure of an evaluation with its numerator and denominator, from the
+receipts that refcalc.evaluate wrote and from nothing else: the totals, what the
+unknown tokens and the ends of the texts have in them, the baselines, the worst
+documents.
 
 The uniform baseline is always there.  A --baseline is another model's receipts,
 under the same protocol and of the same documents; a --split is the same model's
 receipts on another split, for the criteria.
 
-Criteria are part of the protocol, and so were written down before the run.  Exit
-status 1 if one does not hold, or cannot be judged because the receipts that it
-speaks of are not there; 2 for receipts that are torn, changed by hand, incomplete,
-of two protocols, or twice of one document.
+Criteria are part of the protocol, so they were written down before the run.
+Exit status 1 if one does not hold, or cannot be judged because the receipts
+that it speaks of are not there, and if a baseline or split is under another
+protocol; 2 for receipts that are torn, changed by hand, incomplete, mixed, or
+twice of one document.
 """
 
 

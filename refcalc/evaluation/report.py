@@ -190,11 +190,11 @@ def _warnings(protocol: Protocol, totals: Totals, total: Tally) -> Iterator[str]
     if total.mean_nll > uniform_nll(protocol.vocab_size):
         yield "the mean nll is above ln V, that of a model that knows nothing: are the labels shifted?"
     if totals.below_zero:
-        yield f"{totals.below_zero} nll sums were below 0 by rounding, and count as 0"
+        yield f"nll sums below 0 by rounding, which count as 0: {totals.below_zero}"
     if totals.lengths[0]:
-        yield f"{totals.lengths[0]} documents have no scored target"
+        yield f"documents without a scored target: {totals.lengths[0]}"
     n_eos = totals.counts["n_eos"]
     if protocol.eos_scored and n_eos != totals.n_documents:
-        yield f"the end of the text was scored {n_eos} times in {totals.n_documents} documents"
+        yield f"documents: {totals.n_documents}, but ends of a text that were scored: {n_eos}"
     if protocol.bos == "none" and protocol.text == "whole":
         yield "without a BOS a document's first token is no target, but its text is in the counts"

@@ -236,7 +236,7 @@ class _Shown:
     def __call__(self, done: int) -> None:
         if self._on_terminal and time.monotonic() - self._last > SHOWN_EVERY:
             self._last = time.monotonic()
-            print(f"\r{done:,} documents", end="", file=sys.stderr, flush=True)
+            print(f"\rdocuments scored: {done:,}", end="", file=sys.stderr, flush=True)
 
     def clear(self) -> None:
         if self._on_terminal:

@@ -15,7 +15,7 @@ from refcalc import ExactSum, Receipt, Report, Tally
 from refcalc._refusal import NoComparison
 from refcalc.evaluation.criteria import read_criteria
 from refcalc.evaluation.figures import Check, checks, figures
-from refcalc.evaluation.log import Receipts
+from refcalc.evaluation.log import LONGEST_LINE, Receipts
 from refcalc.evaluation.totals import Totals
 from refcalc.units import uniform_nll
 from tests.evaluation.small import protocol, receipt, write
@@ -249,6 +249,16 @@ class Refusals(ReportCase):
         Path(path).write_bytes(b"".join(lines))
         return Report.of(path)
 
+    def test_a_line_without_end_is_not_held_in_memory(self) -> None:
+        path = self.file("r.jsonl", [receipt(i, 1.0, 1, 1) for i in range(900)])
+        data = Path(path).read_bytes()
+        for bad in (b"x" * 3 * LONGEST_LINE, b"[" * 3 * LONGEST_LINE + b"\n"):
+            Path(path).write_bytes(data + bad)
+            with self.assertRaises(ValueError) as caught:
+                Report.of(path)
+            message = "line 903 must be at most 1,048,576 bytes long, got a longer one"
+            self.assertEqual(str(caught.exception), f"{path}: {message}")
+
     def test_ids_with_equal_hashes_are_not_taken_for_one(self) -> None:
         path = self.file("r.jsonl", [receipt(i, 1.0, 1, 1) for i in ("1", 1, "a")])
         with mock.patch("refcalc.evaluation.totals.hash", lambda text: 7, create=True):
@@ -327,9 +337,9 @@ class Warnings(ReportCase):
         for receipts, fields, words in [
             ([receipt("a", 7.0, 1, 3)], {}, "the mean nll is above ln V"),
             ([one], {"looks": 3}, looked),
-            ([receipt("a", -1e-6, 1, 3)], {}, "1 nll sums were below 0 by rounding, and count as 0"),
-            ([one, receipt("b", 0.0, 0, 3)], {}, "1 documents have no scored target"),
-            ([unended], {"eos_id": 2, "eos_scored": True}, "the end of the text was scored 0 times in 1 documents"),
+            ([receipt("a", -1e-6, 1, 3)], {}, "nll sums below 0 by rounding, which count as 0: 1"),
+            ([one, receipt("b", 0.0, 0, 3)], {}, "documents without a scored target: 1"),
+            ([unended], {"eos_id": 2, "eos_scored": True}, "documents: 1, but ends of a text that were scored: 0"),
             ([one], {}, "without a BOS a document's first token is no target"),
         ]:
             with self.subTest(words):

@@ -1,6 +1,7 @@
 """evaluate: which row scores which token, under every policy; and a run that was killed is no other run."""
 
 import ast
+import io
 import os
 import random
 import signal
@@ -13,6 +14,7 @@ from itertools import product
 from math import ceil, exp, fsum, inf, log
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import refcalc
 from refcalc import ExactSum, KneserNey, evaluate
@@ -210,6 +212,13 @@ class GoingOn(unittest.TestCase):
         self.assertEqual(report, evaluate(self.documents, failing, self.under, self.path))
         in_memory = evaluate(self.documents, model, self.under)
         self.assertEqual((in_memory.total, in_memory.worst), (report.total, report.worst))
+
+    def test_a_terminal_shows_how_far_it_is_and_keeps_nothing_of_it(self) -> None:
+        for on_terminal, want in ((False, ""), (True, "\rdocuments scored: 1\r\x1b[K")):
+            stream = io.StringIO()
+            with mock.patch.object(stream, "isatty", lambda on=on_terminal: on), mock.patch("sys.stderr", stream):
+                evaluate(self.documents, model, self.under)
+            self.assertEqual(stream.getvalue(), want)
 
     def test_other_documents_are_refused(self) -> None:
         evaluate(self.documents[:2], model, self.under, self.path)
