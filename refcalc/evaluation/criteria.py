@@ -17,23 +17,15 @@ A file of criteria is TOML, a table for each, the table's name being the criteri
     below = 9.70                   # the entropy of characters without context
 """
 
-__all__ = ["METRICS", "Criterion", "read_criteria"]
+__all__ = ["Criterion", "criteria_of", "read_criteria"]
 
 import tomllib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from refcalc import _check
+from refcalc.evaluation.figures import METRICS
 
-METRICS = (
-    "mean_nll",
-    "perplexity",
-    "bits_per_token",
-    "bits_per_byte",
-    "bits_per_char",
-    "byte_perplexity",
-    "word_perplexity",
-)
 KEYS = {"below": ("metric", "below", "by"), "within": ("metric", "within", "of")}
 
 
@@ -98,7 +90,7 @@ def _criterion(function: str, argument: str, name: str, table: Any) -> Criterion
     required = KEYS[kind] if kind == "within" else KEYS[kind][:2]
     if not name or not set(required) <= set(table) <= set(KEYS[kind]):
         _check.refuse(function, argument, "have a name and the keys metric, below, by or metric, within, of", [*table])
-    _check.choice(function, f"{argument}.metric", table["metric"], METRICS)
+    _check.choice(function, f"{argument}.metric", table["metric"], tuple(METRICS))
     size, other = ("within", "of") if kind == "within" else ("by", "below")
     margin, reference = table.get(size, 0.0), table[other]
     for key, value in ((size, margin), (other, reference)):

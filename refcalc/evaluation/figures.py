@@ -3,7 +3,7 @@
     S  the nll sum, in nats      n  what was counted: targets, bytes, characters, words
 """
 
-__all__ = ["Check", "Figure", "checks", "figures"]
+__all__ = ["METRICS", "Check", "Figure", "checks", "figures"]
 
 from math import isfinite, log
 from typing import NamedTuple

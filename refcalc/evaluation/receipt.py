@@ -20,7 +20,7 @@ value changed by hand is found, and a line that was measured under another proto
 changes a value and computes the check again, as anybody can, is not found.
 """
 
-__all__ = ["Receipt"]
+__all__ = ["Receipt", "check_key", "check_of", "checked", "not_negative"]
 
 import hashlib
 import json
@@ -51,8 +51,8 @@ class Receipt:
 
     nll_sum, eos_nll, unk_nll: ExactSum, below 0 only by rounding, where a log-probability came out above 0.
 
-    Raises ValueError for a count below 0, a nll sum without targets, and a part that is more than the whole; TypeError
-    for what is of another kind.
+    Raises ValueError for a count below 0, an nll sum without targets, and a part that has more targets than the whole;
+    TypeError for what is of another kind.
     """
 
     document: str | int
@@ -109,7 +109,7 @@ class Receipt:
         protocol: what it must fit: counts of its units, and no nll below 0 by more than its dtype's rounding.
 
         Raises ValueError and TypeError for other keys, numbers that are text (but for "inf" and what to_dict writes),
-        a nll below 0 and whatever Receipt refuses.
+        an nll below 0 and whatever Receipt refuses.
         """
         if not isinstance(record, dict):
             _check.refuse("Receipt", "record", "be a JSON object", record, TypeError)
@@ -130,13 +130,18 @@ class Receipt:
         return receipt
 
     def check_under(self, protocol: Protocol | None) -> None:
-        """Refuse what a protocol does not let happen; without one, any nll below 0."""
+        """Refuse a part above the whole, what a protocol does not let happen, and without one an nll below 0.
+
+        Below 0, and above the whole, there may be the rounding of the protocol's dtype.
+        """
         least = 0.0 if protocol is None else protocol.least_nll
         for nll, count in (("nll_sum", "n_targets"), *((nll, count) for count, nll in PARTS.items())):
             total, n = getattr(self, nll), getattr(self, count)
             if n and float(total) < least * n:
                 rule = "not be negative (an nll is minus a log-probability)"
                 _check.refuse("Receipt", nll, rule if not least else f"{rule} beyond rounding", float(total))
+            if n and float(total) > float(self.nll_sum) - least * self.n_targets:
+                _check.refuse("Receipt", nll, f"be at most nll_sum ({float(self.nll_sum)!r})", float(total))
         if protocol is None:
             return
         for name in COUNTS:

@@ -72,6 +72,14 @@ class OneReceipt(unittest.TestCase):
                 receipt("a", 1.0, 1, **wrong)
             self.assertEqual(str(caught.exception), f"Receipt: {message}")
 
+    def test_a_part_costs_no_more_than_the_whole_but_for_the_rounding_of_the_rest(self) -> None:
+        least = UNDER.least_nll
+        receipt("a", 1.0, 2, 3, n_eos=1, eos_nll=1.0 - least).check_under(UNDER)
+        for under, eos_nll in ((UNDER, 1.0 - 2.1 * least), (None, 1.0 + 1e-12)):
+            with self.assertRaises(ValueError) as caught:
+                receipt("a", 1.0, 2, 3, n_eos=1, eos_nll=eos_nll).check_under(under)
+            self.assertEqual(str(caught.exception), f"Receipt: eos_nll must be at most nll_sum (1.0), got {eos_nll}")
+
     def test_a_little_below_zero_is_rounding_and_more_is_not(self) -> None:
         given = receipt("a", 10 * UNDER.least_nll, 10, 3)
         given.check_under(UNDER)
@@ -109,7 +117,7 @@ class Reading(FileCase):
         tried = []
         for key, value in record.items():
             other: Any = {
-                "document": "b", "n_bytes": 4, "n_targets": 3, "check": "0" * 16, "nll_sum": "0x3p-5",
+                "document": "b", "n_bytes": 4, "n_targets": 3, "check": "0" * 16, "nll_sum": "0x3p-4",
                 "eos_nll": "0x1p-6", "n_windows": 2, "n_eos": 2, "n_unk": 1,
             }.get(key, value)  # fmt: skip
             if other == value:

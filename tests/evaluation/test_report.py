@@ -136,8 +136,9 @@ def many(n: int, seed: int) -> list[Receipt]:
     for i in range(n):
         targets = int(rng.random() * 9)
         nlls = [rng.random() * 10.0 ** int(rng.random() * 40 - 20) for _ in range(targets)]
-        ends, unknown = nlls[-1:], nlls[: i % 3]
-        total = ExactSum(nlls) if i % 17 or not targets else ExactSum([COUNTED.least_nll])
+        if i % 17 == 0:
+            nlls = [COUNTED.least_nll / 2.0] * targets
+        ends, unknown, total = nlls[-1:], nlls[: i % 3], ExactSum(nlls)
         document, group = ids[i] if i < len(ids) else f"document {i}", f"group {i % 5}" if i % 11 == 0 else None
         counts = (targets, 3 * targets, 2 * targets, int(targets > 1), group, 1)
         receipts.append(
