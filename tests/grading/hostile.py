@@ -5,6 +5,7 @@ file beside it, so that the tests can see that they are gone.
 """
 
 import builtins
+import contextlib
 import functools
 import json
 import math
@@ -29,9 +30,10 @@ def right(x):
 
 
 def is_not_shadowed_by_its_siblings(x):
+    import fractions  # noqa: PLC0415 (nobody has imported it before)
     import json  # noqa: PLC0415
 
-    return 2.0 * x if hasattr(random, "Random") and hasattr(json, "dumps") else None
+    return float(fractions.Fraction(2.0 * x)) if hasattr(random, "Random") and hasattr(json, "dumps") else None
 
 
 def imports_a_sibling(x):
@@ -233,8 +235,9 @@ def forks(x):
 def prints_fake_answers(x):
     for fake in ('{"answer": 1e9, "changed": false}\n', "\n", '{"raised": ["E", "", null]}\n'):
         print(fake, end="", flush=True)
-        for descriptor in (1, 2):
-            os.write(descriptor, fake.encode())
+        for descriptor in range(1, 20):
+            with contextlib.suppress(OSError):  # not open, or not for writing
+                os.write(descriptor, fake.encode())
     return 2.0 * x
 
 

@@ -127,12 +127,13 @@ class Words(GradeCase):
 
 class Numbers(GradeCase):
     def test_a_seed_asks_the_same_again_and_without_one_the_numbers_are_fresh(self) -> None:
-        source = "SEEN = []\ndef mean(values):\n    SEEN.extend(values)\n    return len(values) and values[0]\n"
         exercise = Exercise("one", OWN.functions[:1])
-        one, again, fresh, other = (self.graded(source, exercise, seed=s) for s in (7, 7, None, None))
-        self.assertEqual(one, again)
-        self.assertEqual(self.graded(source, exercise, seed=fresh.seed), fresh)
-        self.assertNotEqual(fresh.seed, other.seed)  # but once in a million
+        for source in ("def mean(values):\n    return values[0]\n", "import os\ndef mean(values):\n    os._exit(1)\n"):
+            one, again, fresh, other = (self.graded(source, exercise, seed=s) for s in (7, 7, None, None))
+            self.assertEqual(one, again)
+            self.assertEqual(self.graded(source, exercise, seed=fresh.seed), fresh)
+            self.assertNotEqual(fresh.seed, other.seed)  # but once in a million
+        self.assertNotEqual(one.functions["mean"].arguments, fresh.functions["mean"].arguments)  # as they were drawn
 
     def test_the_textbook_passes_and_strict_asks_for_more(self) -> None:
         self.assertTrue(grade(LOSS, timeout=20.0).right)

@@ -102,7 +102,7 @@ class Functions(HostileCase):
             *("leaves_an_orphan", "forks", "prints_fake_answers", "closes_the_standard_streams"),
             *("patches_everything", "right"),
         )
-        for name in ("random", "json"):
+        for name in ("random", "json", "fractions"):
             (self.folder / f"{name}.py").write_text("raise ImportError('the sibling')\n")
         (self.folder / "sibling.py").write_text("def twice(x):\n    return 2.0 * x\n")
         verdict = self.graded(*names, timeout=20.0)
@@ -110,7 +110,7 @@ class Functions(HostileCase):
         ids = self.module.with_suffix(".ids").read_text("utf-8").split()
         self.assertGreaterEqual(len(ids), 6)  # two calls each, of three functions
         self.assertEqual([pid for pid in ids if runs(int(pid))], [])
-        left = {"sibling.py", "random.py", "json.py", "hostile.py", "hostile.ids"}
+        left = {"sibling.py", "random.py", "json.py", "fractions.py", "hostile.py", "hostile.ids"}
         self.assertEqual({path.name for path in self.folder.iterdir()}, left)  # no compiled files
 
     def test_changed_arguments(self) -> None:
@@ -128,7 +128,10 @@ class Alone(HostileCase):
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
             process.stdin.write(f"token\n{(str(self.module), 0.1)!r}\n".encode())
             process.stdin.flush()
-            self.assertEqual(process.wait(60.0), -signal.SIGALRM)
+            try:
+                self.assertEqual(process.wait(60.0), -signal.SIGALRM)
+            finally:
+                process.kill()
 
 
 class Imports(HostileCase):
