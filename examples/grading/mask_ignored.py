@@ -1,54 +1,22 @@
 """Mistake: masked_loss takes a mask and does not look at it.
 
-The other functions are right.
+The other functions are right: they are those of loss.py, and the grader asks for them here.
 """
 
-import math
+from loss import (  # noqa: F401
+    bits_per_token,
+    log_softmax,
+    log_softmax_naive,
+    perplexity,
+    sequence_loss,
+    shifted_loss,
+    token_loss,
+    unshifted_loss,
+)
 
 
-def log_softmax(logits):
-    top = max(logits)
-    lse = top + math.log(sum(math.exp(x - top) for x in logits))
-    return [x - lse for x in logits]
-
-
-def log_softmax_naive(logits):
-    """Softmax first and logarithm second, so that a probability which underflows has the logarithm -inf."""
-    top = max(logits)
-    exps = [math.exp(x - top) for x in logits]
-    total = sum(exps)
-    return [math.log(e / total) if e / total > 0.0 else -math.inf for e in exps]
-
-
-def token_loss(logits, target):
-    return -log_softmax(logits)[target]
-
-
-def sequence_loss(rows, targets):
+def masked_loss(rows, targets, mask):
     total = 0.0
     for t in range(len(targets)):
         total += token_loss(rows[t], targets[t])
     return total / len(targets)
-
-
-def perplexity(mean_loss):
-    return math.exp(mean_loss)
-
-
-def shifted_loss(rows, tokens):
-    """Row t has read the tokens up to t, and predicts token t + 1."""
-    return sequence_loss(rows[:-1], tokens[1:])
-
-
-def unshifted_loss(rows, tokens):
-    """What comes out if that is forgotten: row t is asked for the token that it has just read."""
-    return sequence_loss(rows, tokens)
-
-
-def masked_loss(rows, targets, mask):
-    losses = [token_loss(rows[t], targets[t]) for t in range(len(mask))]
-    return sum(losses) / len(losses)
-
-
-def bits_per_token(mean_loss):
-    return mean_loss / math.log(2)

@@ -1,7 +1,10 @@
 """The files of examples/grading, graded: the right answers are right, and what is wrong has the name in this table."""
 
+import ast
+import tempfile
 import unittest
 from dataclasses import replace
+from pathlib import Path
 
 from refcalc.grading import Exercise, grade
 from refcalc.grading.exercises import EXERCISES
@@ -88,6 +91,26 @@ class Examples(unittest.TestCase):
             told = (EXAMPLES / f"{file}.py").read_text("utf-8").split('"""')[1]
             for function in expected:
                 self.assertIn(function, told, file)
+
+    def test_a_file_holds_what_is_wrong_and_imports_the_rest(self):
+        for name, files in WRONG.items():
+            asked = {function.name for function in EXERCISES[name].functions}
+            for file, expected in files.items():
+                nodes = ast.parse((EXAMPLES / f"{file}.py").read_text("utf-8")).body
+                written = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+                imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+                self.assertEqual(written & asked, {*expected}, file)
+                self.assertEqual([node.module for node in imports], [name], file)
+                self.assertEqual({each.name for each in imports[0].names}, asked - {*expected}, file)
+
+    def test_without_the_file_that_it_imports_each_function_has_the_reason(self):
+        with tempfile.TemporaryDirectory() as folder:
+            alone = Path(folder) / "no_shift.py"
+            alone.write_bytes((EXAMPLES / "no_shift.py").read_bytes())
+            verdict = grade(alone, "loss")
+        reasons = {(each.status, each.reason.partition(" (line ")[0]) for each in verdict.functions.values()}
+        self.assertEqual(reasons, {("raises", "at import: ModuleNotFoundError: No module named 'loss'")})
+        self.assertEqual(len(verdict.functions), 9)
 
 
 if __name__ == "__main__":
