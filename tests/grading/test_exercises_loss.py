@@ -25,23 +25,31 @@ MEANS = {
 
 
 def narrow(exercise: Exercise) -> Exercise:
-    """Return the exercise without the row of 65,537 classes, each right answer computed once."""
+    """Return the exercise without the row of 65,537 classes, right answers and evidence computed once."""
 
     def few(draw):
         return lambda rng: [each for each in draw(rng) if not isinstance(each[0], list) or len(each[0]) < WIDE]
 
-    def once(oracle):
-        answers = {}
+    def once(compute):
+        known = {}
 
-        def answer(*arguments):
+        def remembered(*arguments):
             key = repr(arguments)
-            if key not in answers:
-                answers[key] = oracle(*arguments)
-            return answers[key]
+            if key not in known:
+                known[key] = compute(*arguments)
+            return known[key]
 
-        return answer
+        return remembered
 
-    functions = (replace(each, draw=few(each.draw), oracle=once(each.oracle)) for each in exercise.functions)
+    functions = [
+        replace(
+            each,
+            draw=few(each.draw),
+            oracle=once(each.oracle),
+            evidence=None if each.evidence is None else once(each.evidence),
+        )
+        for each in exercise.functions
+    ]
     return Exercise(exercise.name, tuple(functions))
 
 
