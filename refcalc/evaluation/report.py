@@ -15,8 +15,8 @@ from refcalc._refusal import NoComparison, shown
 from refcalc.evaluation import rendering
 from refcalc.evaluation._sums import times
 from refcalc.evaluation.content import Content, Lengths
-from refcalc.evaluation.log import Receipts, Source
 from refcalc.evaluation.protocol import Protocol
+from refcalc.evaluation.reading import Receipts, Source
 from refcalc.evaluation.totals import Totals
 from refcalc.tally import Tally
 from refcalc.units import uniform_nll

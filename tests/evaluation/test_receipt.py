@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from refcalc import ExactSum, Receipt, Tally
-from refcalc.evaluation.log import LONGEST_LINE, ReceiptLog, Receipts
+from refcalc.evaluation.log import ReceiptLog
+from refcalc.evaluation.reading import LONGEST_LINE, Receipts
 from refcalc.evaluation.receipt import check_key, checked
 from tests.evaluation.small import protocol, receipt, write
 

@@ -15,7 +15,7 @@ from refcalc import ExactSum, Receipt, Report, Tally
 from refcalc._refusal import NoComparison
 from refcalc.evaluation.criteria import read_criteria
 from refcalc.evaluation.figures import Check, checks, figures
-from refcalc.evaluation.log import LONGEST_LINE, Receipts
+from refcalc.evaluation.reading import LONGEST_LINE, Receipts
 from refcalc.evaluation.totals import Totals
 from refcalc.units import uniform_nll
 from tests.evaluation.small import protocol, receipt, write
