@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+from textwrap import wrap
 from threading import Lock, Timer
 from typing import Any, Self
 
@@ -17,14 +18,16 @@ DESCRIPTION = """Run the functions of a file, say which are right, and name what
 Exercises: loss (log_softmax, log_softmax_naive, token_loss, sequence_loss, perplexity, shifted_loss, unshifted_loss,
 masked_loss, bits_per_token), evaluation (token_mean, bits_per_byte, document_report, windows, bootstrap_range,
 greedy), baselines (uniform_nll, add_alpha_unigram, bits_per_char, mean_and_std); or one of your own, an Exercise that
-a file of Python defines: FILE.py:NAME.
+a file of Python defines: FILE.py:NAME.  Without a file to grade, the functions of the exercise are listed: what they
+are called with, and what they return.
 
 The numbers are fresh each time; --seed repeats those of a run.  The file runs in a process of its own with limits of
 time and memory.  That keeps accidents away and is no sandbox: it can read and write what you can.
 """
-STATUSES = "Exit status: 0 if every function is right, 1 if one is not, 2 where nothing could be run."
+STATUSES = "Exit status: 0 if every function is right (or listed), 1 if one is not, 2 where nothing could be run."
 COLOURS = {"right": "32", "missing": "33"}
 RED = "31"
+INDENTED: dict[str, Any] = {"width": 80, "initial_indent": "    ", "subsequent_indent": "    "}
 LATE = 1.0  # seconds after which a terminal is told what is going on
 
 
@@ -37,7 +40,7 @@ def add_to(subparsers: Any) -> None:
         epilog=STATUSES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", help="a file of Python with the functions")
+    parser.add_argument("file", nargs="?", help="a file of Python with the functions")
     parser.add_argument("--exercise", default="loss", metavar="NAME", help="which functions these are (default: loss)")
     parser.add_argument("--seed", type=int, metavar="N", help="of the numbers that are asked (default: fresh ones)")
     parser.add_argument("--timeout", type=float, default=2.0, metavar="S", help="seconds for one call (default: 2)")
@@ -52,9 +55,11 @@ def add_to(subparsers: Any) -> None:
 
 def run(options: argparse.Namespace) -> tuple[str, int]:
     """Return what the command prints, and its exit status: 0 if every function is right, else 1."""
-    from refcalc.grading import grade  # noqa: PLC0415 (other commands do not need it)
+    from refcalc.grading.grader import exercise_named, grade  # noqa: PLC0415 (other commands do not need it)
 
-    exercise = _own_exercise(options.exercise) if ":" in options.exercise else options.exercise
+    exercise = exercise_named(_own_exercise(options.exercise) if ":" in options.exercise else options.exercise)
+    if options.file is None:
+        return _listed(exercise, options.json), 0
     aliases = _aliases(options)
     try:
         with _Progress() as progress:
@@ -84,10 +89,21 @@ def _own_exercise(name: str) -> Any:
 
     path, _, variable = name.rpartition(":")
     _files.read_text(path, "the exercise")
-    names = runpy.run_path(path)
+    try:
+        names = runpy.run_path(path)
+    except Exception as error:  # whatever the file raises
+        raise ValueError(f"{path}: the exercise must run, got {type(error).__name__}: {error}") from None
     if variable not in names:
         raise ValueError(f"{path}: the file must define {variable}, got no such name")
     return names[variable]
+
+
+def _listed(exercise: Any, as_json: bool) -> str:
+    """Return what each function of an exercise is called with, and what it returns."""
+    if as_json:
+        functions = [{"signature": each.signature, "returns": each.returns} for each in exercise.functions]
+        return json.dumps({"exercise": exercise.name, "functions": functions}, indent=1)
+    return "\n".join(line for each in exercise.functions for line in (each.signature, *wrap(each.returns, **INDENTED)))
 
 
 def _aliases(options: argparse.Namespace) -> dict[str, str]:

@@ -42,8 +42,8 @@ class Function:
     ...     return x * x
     >>> cases = lambda rng: [(3.0,), (rng.random(),)]
     >>> function = Function("doubled(x)", "twice x", doubled, cases, {"squared": squared})
-    >>> function.name, function.parameters
-    ('doubled', ('x',))
+    >>> function.name, function.parameters, str(function)
+    ('doubled', ('x',), 'doubled(x) returns twice x')
 
     Raises ValueError for a signature that is not of the form name(argument, ...), and an unknown quantity.
     """
@@ -61,6 +61,9 @@ class Function:
         if not self.name.isidentifier() or not self.signature.endswith(")") or not all(self.parameters):
             _check.refuse("Function", "signature", "be of the form name(argument, ...)", self.signature)
 
+    def __str__(self) -> str:
+        return f"{self.signature} returns {self.returns}"
+
     @property
     def name(self) -> str:
         """The name of the function."""
@@ -71,6 +74,27 @@ class Function:
         """The names of its arguments."""
         inner = self.signature.partition("(")[2].rstrip(")").strip()
         return tuple(name.strip() for name in inner.split(",")) if inner else ()
+
+    def cases(self, seed: int) -> list[tuple[Arguments, Any]]:
+        """Return the arguments of each call, with the right answer.
+
+        >>> Function("doubled(x)", "twice x", lambda x: 2.0 * x, lambda rng: [(3.0,), (0.5,)]).cases(seed=1)
+        [((3.0,), 6.0), ((0.5,), 1.0)]
+
+        Raises ValueError where draw or the oracle fails, or gives nothing; TypeError for what no child can be asked.
+        """
+        try:
+            cases = [(arguments, self.oracle(*arguments)) for arguments in self.draw(Random(seed))]
+        except Exception as error:
+            got = f"{type(error).__name__}: {error}"
+            raise ValueError(f"{self.name}: draw and oracle must give arguments and answers, got {got}") from error
+        if not cases:
+            _check.refuse(self.name, "draw", "give at least one tuple of arguments", 0)
+        for case in cases:
+            if not _is_plain(case):
+                rule = "be numbers, text, None, Tables, and lists, tuples and dicts of these"
+                _check.refuse(self.name, "arguments and answers", rule, case, TypeError)
+        return cases
 
 
 @dataclass(frozen=True)
@@ -91,3 +115,15 @@ class Exercise:
         names = [function.name for function in self.functions]
         if not names or len({*names}) < len(names):
             _check.refuse("Exercise", "functions", "be at least one, each of another name", names)
+
+
+# --- private ---------------------------------------------------------------------------------------------------------
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether a value can cross to a child as text."""
+    if isinstance(value, dict):
+        return all(map(_is_plain, value.items()))
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, (int, float, str, Table))

@@ -1,12 +1,11 @@
 """Grading a module: its functions asked in a child process and judged, failing inputs made small, mistakes named."""
 
-__all__ = ["grade"]
+__all__ = ["exercise_named", "grade"]
 
 import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from random import Random
 from time import monotonic
 from typing import Any, Self
 
@@ -57,7 +56,7 @@ def grade(
     of unknown functions and a timeout that is not positive; TypeError for what is of another kind.
     """
     file = _readable(path)
-    asked = _exercise(exercise)
+    asked = exercise_named(exercise)
     names = _names(asked, aliases or {})
     number = secrets.randbelow(LARGEST_SEED) if seed is None else _check.whole("grade", "seed", seed)
     limit = _check.not_negative("grade", "timeout", timeout, finite=True)
@@ -72,6 +71,16 @@ def grade(
     return Verdict(os.fsdecode(path), asked.name, number, strict, graded)
 
 
+def exercise_named(exercise: str | Exercise) -> Exercise:
+    """Return the exercise that is built in under a name, or the one that is given."""
+    if isinstance(exercise, Exercise):
+        return exercise
+    if not isinstance(exercise, str):
+        _check.refuse("grade", "exercise", "be an Exercise, or the name of one", exercise, TypeError)
+    _check.choice("grade", "exercise", exercise, tuple(EXERCISES))
+    return EXERCISES[exercise]
+
+
 # --- private ---------------------------------------------------------------------------------------------------------
 
 
@@ -79,15 +88,6 @@ def _readable(path: str | os.PathLike[str]) -> str:
     file = _check.file("grade", "path", path)
     with open(file, "rb"):
         return os.path.abspath(file)
-
-
-def _exercise(exercise: str | Exercise) -> Exercise:
-    if isinstance(exercise, Exercise):
-        return exercise
-    if not isinstance(exercise, str):
-        _check.refuse("grade", "exercise", "be an Exercise, or the name of one", exercise, TypeError)
-    _check.choice("grade", "exercise", exercise, tuple(EXERCISES))
-    return EXERCISES[exercise]
 
 
 def _names(exercise: Exercise, aliases: Mapping[str, str]) -> dict[str, str]:
@@ -124,8 +124,7 @@ class _Session:
             return Graded(function, *self._unusable)
         if name not in worker.names:
             return Graded(function, "missing", _missing(name, worker.names))
-        asked = [(arguments, function.oracle(*arguments)) for arguments in function.draw(Random(seed))]
-        cases = list(self._cases(worker, function, name, asked))
+        cases = list(self._cases(worker, function, name, function.cases(seed)))
         failing = [case for case in cases if case.fault]
         if not failing:
             return Graded(function, "right", cases=len(cases))

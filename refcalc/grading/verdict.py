@@ -59,7 +59,8 @@ class Graded(NamedTuple):
         """Return it as plain data, for JSON."""
         call = self.arguments and dict(zip(self.function.parameters, map(_plain, self.arguments), strict=False))
         explained = {name: f"{done} {remedy}".strip() for name, done, remedy in self.explanations()}
-        record = {"name": self.name, **self._asdict(), "arguments": call, "explanations": explained}
+        asked = {"signature": self.function.signature, "returns": self.function.returns}
+        record = {"name": self.name, **asked, **self._asdict(), "arguments": call, "explanations": explained}
         record |= {"expected": _plain(self.expected), "got": _plain(self.got), "mistakes": [*map(list, self.mistakes)]}
         del record["function"]
         return record
@@ -101,11 +102,13 @@ class Verdict(NamedTuple):
     def lines(self, paint: Callable[[str], str] = str) -> list[str]:
         """Return the text by lines; paint: adds colour to a status."""
         width = max(map(len, self.functions))
-        lines = []
+        lines, said = [], ""
         for each in self.functions.values():
-            padding = " " * (8 - len(each.status))
-            lines.append(f"{paint(each.status)}{padding}  {each.name:<{width}}  {_summary(each)}".rstrip())
-            lines += [line for part in _details(each) for line in _wrapped(part)]
+            again = not each.cases and each.reason == said  # one import that failed is the reason for all of them
+            summary, padding = "as above" if again else _summary(each), " " * (8 - len(each.status))
+            lines.append(f"{paint(each.status)}{padding}  {each.name:<{width}}  {summary}".rstrip())
+            lines += [] if again else [line for part in _details(each) for line in _wrapped(part)]
+            said = each.reason
         right = sum(each.status == "right" for each in self.functions.values())
         strict = ", strict" if self.strict else ""
         return [*lines, f"{right} of {len(self.functions)} right: exercise {self.exercise}{strict}, seed {self.seed}"]
@@ -138,6 +141,8 @@ def _details(each: Graded) -> Iterator[str]:
             yield f"got      {_shown(each.got)}" + (f"  ({_apart(each.ulp)})" if each.ulp is not None else "")
     if each.reason:
         yield each.reason
+    if each.status == "missing" or (each.status in ("wrong", "refused") and not each.mistakes):
+        yield str(each.function)
     listed = each.mistakes[:LISTED]
     names = [" + ".join(some) for some in listed]
     if each.partly:

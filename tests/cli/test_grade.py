@@ -45,6 +45,24 @@ class Grade(CommandCase):
         self.assertEqual([function[key] for key in ("name", "status", "got")], ["double", "wrong", "-inf"])
         self.assertEqual(function["arguments"], {"x": 0.0})
 
+    def test_without_a_file_the_functions_are_listed(self) -> None:
+        exercise = f"{self.write('own.py', OWN)}:DOUBLE"
+        self.assertEqual(self.run_on("grade", "--exercise", exercise), (0, "double(x)\n    2 x\n", ""))
+        status, out, _ = self.run_on("grade", "--exercise", exercise, "--json")
+        listed = {"exercise": "double", "functions": [{"signature": "double(x)", "returns": "2 x"}]}
+        self.assertEqual((status, json.loads(out)), (0, listed))
+        status, out, _ = self.run_on("grade", "--exercise", "evaluation")
+        self.assertEqual([line for line in out.splitlines() if len(line) > 80], [])
+        self.assertIn("\nbits_per_byte(nll_sum, n_bytes)\n    bits per byte of a sum in nats\n", out)
+
+    def test_who_does_not_know_what_to_write_is_told(self) -> None:
+        said = "missing   double\n          the module has no function double\n          double(x) returns 2 x\n"
+        self.assertTrue(self.graded("")[1].startswith(said))
+        wrong = "def double(x):\n    return 0.1\n"
+        self.assertIn("ulp apart)\n          double(x) returns 2 x\n", self.graded(wrong)[1])
+        (function,) = json.loads(self.graded(wrong, "--json")[1])["functions"]
+        self.assertEqual((function["signature"], function["returns"]), ("double(x)", "2 x"))
+
     def test_aliases(self) -> None:
         source = "def twice(x):\n    return 2.0 * x\n"
         self.assertEqual(self.graded(source)[0], 1)
@@ -56,7 +74,7 @@ class Grade(CommandCase):
     def test_what_cannot_be_run(self) -> None:
         loss, folder = str(EXAMPLES / "loss.py"), str(self.folder)
         own, bad, odd = self.write("own.py", OWN), self.write("bad.toml", "double twice"), self.write("o.toml", "b = 1")
-        missing = self.folder / "missing.py"
+        missing, broken = self.folder / "missing.py", self.write("broken.py", "import no_such_module")
         for arguments, message in [
             ((str(missing),), f"{missing}: the module must be a file that can be read, got No such file or directory"),
             ((folder,), "grade: path must be a regular file, got "),
@@ -64,6 +82,7 @@ class Grade(CommandCase):
             ((loss, "--exercise", f"{own}:HALF"), f"{own}: the file must define HALF, got no such name"),
             ((loss, "--exercise", f"{own}:Function"), "grade: exercise must be an Exercise, or the name of one, got "),
             ((loss, "--exercise", f"{missing}:X"), f"{missing}: the exercise must be a file that can be read, got "),
+            ((loss, "--exercise", f"{broken}:X"), f"{broken}: the exercise must run, got Module"),
             ((loss, "--alias", "perplexity"), "--alias: must be of the form NAME=OTHER, got perplexity"),
             ((loss, "--alias", "b=c"), "grade: a key of aliases must be one of 'log_softmax', "),
             ((loss, "--aliases", bad), f"{bad}: must be TOML, got "),

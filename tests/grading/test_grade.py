@@ -4,6 +4,7 @@ import json
 import shutil
 import tempfile
 import unittest
+from collections.abc import Callable
 from itertools import pairwise
 from math import inf, nan
 from pathlib import Path
@@ -116,6 +117,29 @@ class Words(GradeCase):
         record = json.loads(json.dumps(_json.plain(verdict.record()), allow_nan=False))
         self.assertEqual([each["status"] for each in record["functions"]], [status for status, _, _ in found.values()])
         self.assertEqual(record["functions"][3]["arguments"], {"values": [0.0]})
+
+    def test_an_import_that_fails_is_told_once(self) -> None:
+        exercise = Exercise("two", (OWN.functions[0], Function("f(x)", "", float, list)))
+        lines = str(self.graded("1 / 0\n", exercise)).splitlines()
+        said = ["raises    mean", "          at import: ZeroDivisionError: division by zero (line 1)"]
+        self.assertEqual(lines[:-1], [*said, "raises    f     as above"])
+
+    def test_an_exercise_that_cannot_be_asked_is_refused_by_the_name_of_its_function(self) -> None:
+        def asked(oracle: Callable[..., object], *calls: object) -> Exercise:
+            return Exercise("one", (Function("f(x)", "x", oracle, lambda rng: calls),))
+
+        fails = "draw and oracle must give arguments and answers, got "
+        kinds = "arguments and answers must be numbers, text, None, Tables, and lists"
+        for exercise, kind, message in (
+            (asked(lambda x: x / 0, (1,)), ValueError, f"{fails}ZeroDivisionError: division by zero"),
+            (asked(float, 1), ValueError, f"{fails}TypeError: "),
+            (asked(float), ValueError, "draw must give at least one tuple of arguments, got 0"),
+            (asked(lambda x: {x}, (1,)), TypeError, kinds),
+            (asked(lambda x: 1.0, ([{2: object()}],)), TypeError, kinds),
+        ):  # fmt: skip
+            with self.assertRaises(kind) as caught:
+                self.graded("def f(x):\n    return x\n", exercise)
+            self.assertTrue(str(caught.exception).startswith(f"f: {message}"), caught.exception)
 
     def test_the_time_for_everything_is_bounded(self) -> None:
         exercise = Exercise("five", tuple(Function(f"f{i}(x)", "", float, lambda rng: [(1.0,)]) for i in range(40)))

@@ -112,7 +112,8 @@ def sets_of_documents(rng: Random) -> Iterator[Arguments]:
 
 FUNCTION = Function(
     "bootstrap_range(documents, draws, seed)",
-    "the pooled means (low, high) at 2.5 % and 97.5 % of draws by random.Random(seed).choice, in nats",
+    "(low, high) of the sorted pooled means of draws by random.Random(seed).choice, at int(0.025 (draws - 1)) and "
+    "int(0.975 (draws - 1)); documents are (nll_sum, n_targets)",
     bootstrap_range,
     sets_of_documents,
     WRONG,
