@@ -167,6 +167,9 @@ def _diagnosed(checks: list[Check], logs: list[Opened], total: Tally, dtype: str
         except ValueError:  # a number that the quantity cannot be
             yield check
             continue
+        if found.agrees:  # as far as its few digits go, which were taken to be all of them
+            yield check._replace(verdict=f"{check.verdict}; if it was rounded, it agrees")
+            continue
         mistakes = tuple(candidate.mistakes for candidate in found.candidates)
         yield check._replace(diagnosis=str(found), mistakes=mistakes)
 

@@ -32,11 +32,12 @@ class Judged(unittest.TestCase):
         for published, number in (
             (Printed("12.18"), 12.182494), (Printed("12.18"), 12.1751), ("2.5", 2.4501), ("2.50", 2.4951), ("3", 2.51),
             (Printed("1.200e-3"), 0.0012003), ("1e3", 1400.0), ("inf", float("inf")), (Printed("2.5"), 2.5),
+            (Printed("2.37"), 2.374), (Printed("0.94"), 0.9351),
         ):  # fmt: skip
             self.assertEqual(self.verdict(published, number), agrees, published)
         for published, number in (
             (Printed("12.18"), 12.1749), ("2.50", 2.4949), ("3", 2.49), ("inf", 3.0), ("3", float("inf")),
-            (Printed("2.5"), 2.5001),
+            (Printed("2.5"), 2.5001), (Printed("2.37"), 2.3751), (Printed("12"), 12.1), (Printed("1.25e1"), 12.51),
         ):  # fmt: skip
             self.assertFalse(self.verdict(published, number)[0], published)
 
@@ -84,6 +85,11 @@ class Published(Files):
             for text in (json.dumps({"model": "x", "ppl": ppl}), json.dumps({"ppl": ppl, "loss": 2.5}, indent=2)):
                 beside.write_text(text)
                 self.assertEqual(verify([self.path, beside]).agrees, agrees)
+
+    def test_a_number_of_one_decimal_that_may_have_been_rounded_is_said_to_be_so(self) -> None:
+        (check,) = self.verify(*TWO, {"summary": {"ppl": 12.2}}).checks
+        self.assertEqual((check.agrees, check.diagnosis), (False, None))
+        self.assertEqual(check.verdict, "off by 0.0175, 0.144 %; if it was rounded, it agrees")
 
     def test_several_files_are_one_log(self) -> None:
         other = Path(self.path).with_name("other.jsonl")

@@ -11,7 +11,7 @@ from refcalc.evaluation.readers.log import Findings
 from refcalc.evaluation.readers.records import Printed
 from refcalc.tally import Tally
 
-ENOUGH = 4  # significant digits from which on a JSON number may have been rounded for people
+DECIMALS, DIGITS = 2, 4  # decimals, or significant digits, from which on a JSON number may have been rounded for people
 
 
 class Check(NamedTuple):
@@ -47,12 +47,12 @@ def judged(
     recomputed: the number computed again, and what other orders of summation give; one of them must be met.
     error: how far off rounding can bring it, and why in words.  exact: whether it was printed with all of its digits.
 
-    A number is met if it is what one of these is rounded to at its last printed digit.  A JSON number of fewer than
-    four digits is taken to be exact: programs write 2.5 for 2.5.
+    A number is met if it is what one of these is rounded to at its last printed digit.  A JSON number of less than two
+    decimals and of fewer than four digits is taken to be exact: programs write 2.5 for 2.5.
     """
     text, value = printed(published), float(published)
     best = recomputed[0]
-    slack = 0.0 if exact or (not isinstance(published, str) and significant(text) < ENOUGH) else half_unit(text)
+    slack = half_unit(text) if not exact and (isinstance(published, str) or _for_people(text)) else 0.0
     for each in recomputed:
         if value == each or abs(value - each) <= slack:
             return Check(place, quantity, text, each, True, "all printed digits agree")
@@ -66,13 +66,6 @@ def printed(published: Any) -> str:
     return published.text if isinstance(published, Printed) else str(published).strip()
 
 
-def significant(text: str) -> int:
-    """Return how many digits of a number are significant, zeros at the end of a fraction among them."""
-    mantissa = text.lower().partition("e")[0]
-    digits = "".join(c for c in mantissa if c.isdigit()).lstrip("0")
-    return len(digits if "." in mantissa else digits.rstrip("0"))
-
-
 def half_unit(text: str) -> float:
     """Return half a unit of the last digit of a number; 0 for one that is not finite."""
     mantissa, _, exponent = text.lower().partition("e")
@@ -83,6 +76,14 @@ def half_unit(text: str) -> float:
 
 
 # --- private ---------------------------------------------------------------------------------------------------------
+
+
+def _for_people(text: str) -> bool:
+    """Return whether a number has so many digits that it may have been rounded to them."""
+    mantissa, exponent, _ = text.lower().partition("e")
+    digits = "".join(c for c in mantissa if c.isdigit()).lstrip("0")
+    significant = len(digits if "." in mantissa else digits.rstrip("0"))
+    return significant >= DIGITS or (not exponent and len(mantissa.partition(".")[2]) >= DECIMALS)
 
 
 def _off(value: float, best: float) -> str:
