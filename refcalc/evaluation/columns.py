@@ -20,7 +20,8 @@ CHECK_LENGTH = len(b',"check":""}\n') + CHECK_DIGITS
 SUMS = ("nll_sum", *PARTS.values())
 NUMBERS = ("n_targets", *COUNTS, "n_windows", *PARTS)
 
-NAME = r'"[^"\\\x00-\x1f]*"|0|-?[1-9]\d{0,15}'  # without escapes
+ESCAPE = r'\\(?:["\\bfnrt]|u00(?:0[0-7bef]|1[0-9a-f]))'  # as json.dumps has it, so that an id is written in one way
+NAME = rf'"[^"\\\x00-\x1f]*(?:{ESCAPE}[^"\\\x00-\x1f]*)*"|0|-?[1-9]\d{{0,99}}'
 HEAD = re.compile(rf'{{"document":({NAME}),'.encode())
 
 Columns = Mapping[str, tuple[bytes, ...]]  # by field; a sum is a whole number in hexadecimal and, "_power", one of two
@@ -105,12 +106,14 @@ def in_json(document: str | int) -> bytes:
 
 
 def _id(text: bytes) -> str | int:
-    """Return an id that has no escapes."""
+    """Return an id as it stands in a line."""
+    if b"\\" in text:
+        return str(json.loads(text))
     return text[1:-1].decode() if text.startswith(b'"') else int(text)
 
 
 def _rounded(whole: int, power: int) -> float:
-    """Return whole times 2**power, rounded once; what _written finds is below 2**260."""
+    """Return whole times 2**power, rounded once; what _written finds is below 2**420."""
     return whole / (1 << -power) if power < 0 else float(whole << power)
 
 
@@ -124,15 +127,15 @@ def _are_all(rows: list[tuple[bytes, ...]], block: bytes, key: Any) -> bool:
 def _written(first: Receipt | None) -> re.Pattern[bytes]:
     """Return what finds the lines that ReceiptLog writes, with the fields that a first receipt has.
 
-    Left to Receipts are lines with other fields, ids and groups with escapes, sums that are negative, infinite or of
-    more than 160 bits, and counts of more than 15 digits.
+    Left to Receipts are lines with other fields, sums that are negative, infinite or of more than 320 bits, and counts
+    of more than 15 digits.
     """
     counted = {key for key in KEYS if getattr(first, key, 1) is not None} | {"group"}
     patterns = {"document": f"(?P<document>{NAME})", "n_documents": "1", "group": f"(?:{NAME})"}
     for name in NUMBERS:
         patterns[name] = rf"(?P<{name}>\d{{1,15}})"
     for name in SUMS:
-        patterns[name] = rf'"0x(?P<{name}>[0-9a-f]{{1,40}})p(?P<{name}_power>-\d{{1,4}}|\+\d{{1,2}})"'
+        patterns[name] = rf'"0x(?P<{name}>[0-9a-f]{{1,80}})p(?P<{name}_power>-\d{{1,4}}|\+\d{{1,2}})"'
     fields = []
     for key in KEYS:
         field = f'"{key}":{patterns[key] if key in counted else "null"},'

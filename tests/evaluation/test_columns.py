@@ -1,18 +1,20 @@
 """Receipts read many at once say what they say one by one."""
 
+import json
 import math
 import unittest
+from dataclasses import replace
 from io import BytesIO
 from random import Random
 
 from refcalc import ExactSum
-from refcalc.evaluation.columns import Row, read_columns, read_rows
+from refcalc.evaluation.columns import Row, in_json, read_columns, read_rows
 from refcalc.evaluation.log import Receipts
-from refcalc.evaluation.receipt import Receipt
+from refcalc.evaluation.receipt import Receipt, check_key, check_of
 from tests.evaluation.evaluated import protocol, receipt, receipts, written
 
 NLLS = (1.5, 0.1, 5e-324, 2.0**-1060, 1e308, 2.0**200, math.inf, -1e-9, 0.0, 1e22)
-IDS = ("a", "caf\u00e9", 'q"uote', "back\\slash", "tab\t", "\U0001f600", "", 0, 7, -3, 10**20)
+IDS = ("a", "caf\u00e9", 'q"uote', "back\\slash", "tab\t", "\x0b\x0f\x7f", "\U0001f600", "", 0, 7, -3, 10**20)
 
 
 def one_by_one(found: Receipts) -> list[Row]:
@@ -43,9 +45,20 @@ class Rows(unittest.TestCase):
         self.assertEqual([row.nll for row in read_rows(found)], [1.0 + 2.0**-52, 1.0])
 
     def test_most_are_read_at_once(self) -> None:
-        lines = [receipt(i, 1.0, 2) for i in range(50)]
+        lines = [receipt(i, 1.0, 2) for i in (*range(50), *map(chr, range(128)), "C:\\texts\\\"a\".txt", 2**64)]
+        lines.append(replace(lines[0], document="one sure token", nll_sum=ExactSum([300.0, 1e-70])))
         kinds = [isinstance(each, Receipt) for each in read_columns(receipts(protocol(), *lines))]
         self.assertEqual(kinds, [False])
+
+    def test_an_id_that_is_escaped_where_it_need_not_be_is_still_found_twice(self) -> None:
+        for spelled in (b'"\\u0061"', b'"\\u000a"', b'"\\/"', b"-0"):
+            with self.subTest(id=spelled):
+                id_ = json.loads(spelled)
+                first, line, end = written(protocol(), receipt(id_, 1.0, 2))
+                body = line.replace(in_json(id_), spelled, 1).partition(b',"check"')[0]
+                forged = body + b',"check":"' + check_of(body, check_key(protocol())).encode() + b'"}\n'
+                with self.assertRaisesRegex(ValueError, "line 2 must have the check of what it says"):
+                    list(read_columns(Receipts(BytesIO(first + forged + end))))
 
     def test_receipts_without_a_protocol_come_one_by_one(self) -> None:
         found = Receipts(BytesIO(b'{"document": "a", "nll_sum": 1.5, "n_targets": 2}\n'))
