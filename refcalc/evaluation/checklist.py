@@ -40,7 +40,7 @@ def check_texts(corpus: Corpus) -> Iterator[Check]:
         yield from (Check(name, NOT_KNOWN, "no documents were given") for name in OF_TEXTS)
         return
     one_split, none = len(corpus.splits()) < 2, Faults()
-    invalid = Faults(f"{document} is none from byte {offset} on" for document, offset in corpus.invalid)
+    invalid = Faults(f"{document} is invalid from byte {offset} on" for document, offset in corpus.invalid)
     reused = Faults(f"{document} has an id that was used in {split}" for document, split in corpus.reused)
     within, across = _duplicates(corpus)
     yield _judged("UTF-8", invalid, none, "all texts are valid")

@@ -106,7 +106,7 @@ def _table(result: ReportComparison) -> Iterator[str]:
     yield from _wrapped("ours", result.ours)
     yield from _wrapped("theirs", result.theirs)
     yield from _wrapped("documents", _documents(result))
-    yield from _wrapped("looked at", f"{_times(result.looks[0])} before ours, {_times(result.looks[1])} before theirs")
+    yield from _wrapped("looked at", f"before ours {_times(result.looks[0])}, before theirs {_times(result.looks[1])}")
     shown = {name: values for name, values in result.differences.items() if name != "looks"}
     for name, (ours, theirs) in shown.items():
         yield from _wrapped("DESPITE" if name in result.despite else "differ in", f"{name}: {ours!r} and {theirs!r}")

@@ -118,7 +118,7 @@ class ReceiptLog:
             return 0
         found = Receipts(self.path or "", unfinished=True)
         if found.protocol is None:
-            raise ValueError(f"{self.path}: the file must begin with a protocol, to be gone on with, got another one")
+            raise ValueError(f"{self.path}: the file must begin with a protocol, to be gone on with, got none")
         differing = found.protocol.differences(self.protocol)
         if differing:
             shown_ = ", ".join(f"{name} {theirs!r}" for name, (theirs, _) in differing.items())

@@ -146,7 +146,7 @@ def _criteria(report: Content) -> Iterator[str]:
         name = f"{criterion.reference} " if isinstance(criterion.reference, str) else ""
         other = f"{name}{'(no receipts of that name)' if reference is None else f'{reference:.7g}'}"
         if criterion.kind == "below":
-            bound = f"below {other}" + (f" by {criterion.margin:g}" if criterion.margin else "")
+            bound = f"below {other}" + (f" by at least {criterion.margin:g}" if criterion.margin else "")
         else:
             bound = f"within {criterion.margin:g} of {other}"
         shown = "not counted" if value is None else f"{value:.7g}"

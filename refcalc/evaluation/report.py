@@ -118,7 +118,7 @@ def _receipts(source: Source | Receipts) -> Receipts:
 
 def _protocol(receipts: Receipts) -> Protocol:
     if receipts.protocol is None:
-        raise ValueError(f"{receipts.path}: line 1 must hold the protocol, as ReceiptLog writes it, got another one")
+        raise ValueError(f"{receipts.path}: line 1 must hold the protocol, as ReceiptLog writes it, got none")
     return receipts.protocol
 
 

@@ -103,7 +103,7 @@ def evaluate(
         for each in _check.iterable("evaluate", "documents", documents):
             document = _document(each)
             if document.id in given:
-                _check.refuse("evaluate", "documents", "have an id each", document.id)
+                _check.refuse("evaluate", "documents", "have different ids", document.id)
             given.add(document.id)
             if document.id not in log.done:
                 log.write(_score(document, model, protocol, scores))

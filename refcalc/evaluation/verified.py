@@ -63,7 +63,8 @@ def _verdict(verification: Any) -> str:
 def _totals(tally: Any) -> list[str]:
     """Return the sum, the counts and the metrics of all documents."""
     counts = {name: getattr(tally, f"n_{name}") for name in ("documents", "targets", "bytes", "chars", "words")}
-    given = ", ".join(f"{n:,} {name}" for name, n in counts.items() if n or (n == 0 and name != "documents"))
+    known = {name: n for name, n in counts.items() if n or (n == 0 and name != "documents")}
+    given = ", ".join(f"{n:,} {name[:-1] if n == 1 else name}" for name, n in known.items())
     lines = [f"{given}; nll sum {float(tally.nll_sum)!r} nats"]
     return lines + [f"  {name:<16}{value!r}" for name, value in metrics(tally).items()]
 

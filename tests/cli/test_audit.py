@@ -63,7 +63,7 @@ class Texts(AuditCase):
         path.write_bytes('{"id": 1, "text": "\u00e9t\u00e9 '.encode() + b'\xff"}\n{"id": 2, "text": "the cat sat"}\n')
         status, out, _ = self.run_on("audit", str(path), self.train)
         self.assertEqual(status, 1)
-        self.assertIn("\n  FAIL      UTF-8                     1 of bad is none from byte 6 on\n", out)
+        self.assertIn("\n  FAIL      UTF-8                     1 of bad is invalid from byte 6 on\n", out)
         self.assertIn("\n  FAIL      duplicates across splits  'a' of train is 2 of bad\n", out)
 
     def test_unknown_tokens_are_counted_where_the_id_is_given(self) -> None:

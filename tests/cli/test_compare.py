@@ -43,7 +43,7 @@ class Comparisons(CompareCase):
         status, out, err = self.run_on("compare", self.ours, self.theirs, "--draws", "30")
         self.assertEqual((status, err), (0, ""))
         self.assertEqual(out, f"{compare_reports(self.ours, self.theirs, draws=30)}\n")
-        self.assertIn("\nlooked at   never before ours, 3 times before theirs\n", out)
+        self.assertIn("\nlooked at   before ours never, before theirs 3 times\n", out)
         self.assertIn("\ndiffer in   checkpoint: 'step-80' and 'step-40'\n", out)
 
     def test_a_refused_comparison_has_status_1_and_despite_lifts_it(self) -> None:

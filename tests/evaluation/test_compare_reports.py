@@ -450,7 +450,7 @@ class Options(unittest.TestCase):
             scored(1), scored(2, **long), draws=20, kind="paired-retraining", arms=(arms[0], arms[1])
         )
         self.assertLessEqual(max(map(len, str(result).splitlines())), 80)
-        self.assertIn("\nlooked at   never before ours, 3 times before theirs\n", str(result))
+        self.assertIn("\nlooked at   before ours never, before theirs 3 times\n", str(result))
         record = json.loads(json.dumps(result.to_dict(), allow_nan=False))
         self.assertEqual(record["quantities"][1]["difference"], result.quantities[1].expressed()["difference"])
         self.assertEqual(record["differences"]["looks"], [0, 3])

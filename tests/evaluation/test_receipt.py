@@ -237,8 +237,8 @@ class GoingOn(FileCase):
             (self.good.replace(b'"n_targets":4', b'"n_targets":5'), "line 4 must have the check"),
             (self.good[:-1] + b"x\n", "line 5 must be JSON, got "),
             (lines[0] + lines[1] * 2 + lines[2][:9], f"line 3 must {distinct}, got 'a'"),
-            (b"my only copy of something", "the file must begin with a protocol, to be gone on with, got another one"),
-            (b"{}\n", "the file must begin with a protocol, to be gone on with, got another one"),
+            (b"my only copy of something", "the file must begin with a protocol, to be gone on with, got none"),
+            (b"{}\n", "the file must begin with a protocol, to be gone on with, got none"),
             (self.good[:200] + b"\n", "line 1 must be JSON, got "),
             (b"\n", "the file must hold at least one receipt, got 0"),
         ]:  # fmt: skip

@@ -270,7 +270,7 @@ class Refusals(ReportCase):
         bare.write_text('{"document": "a", "nll_sum": 1, "n_targets": 1}\n', encoding="utf-8")
         empty = self.file("empty.jsonl", [])
         for path, message in [
-            (bare, "line 1 must hold the protocol, as ReceiptLog writes it, got another one"),
+            (bare, "line 1 must hold the protocol, as ReceiptLog writes it, got none"),
             (empty, "the documents must have a scored target (nothing to average), got none"),
             (self.folder, "the receipts must be a file that can be read, got Is a directory"),
             (self.folder / "no", "the receipts must be a file that can be read, got No such file or directory"),

@@ -147,7 +147,7 @@ class Refusals(unittest.TestCase):
         ]:
             self.assert_refused(f"document 'a': {message}", [("a", document, "x")], **fields)
         self.assert_refused("document 'a': text must be text, got None", [("a", [3, 3])])
-        self.assert_refused("documents must have an id each, got 'a'", [("a", [3, 3], "x")] * 2)
+        self.assert_refused("documents must have different ids, got 'a'", [("a", [3, 3], "x")] * 2)
         self.assert_refused("documents must be iterable, got 3", 3)
         rule = "documents must hold Documents, or tuples (id, tokens, text), got "
         self.assert_refused(rule + "{'id': 'a', 'text': 'x', 'tokens': [3]}", [{"id": "a", "tokens": [3], "text": "x"}])

@@ -224,6 +224,10 @@ class Words(Files):
         self.assertIn("mean_nll       2.625                2.5  off by 0.125, 5 %\n", text)
         self.assertIn("  macro-vs-micro: 2.625", text)
 
+    def test_one_of_something_is_in_the_singular(self) -> None:
+        text = str(self.verify({"nll_sum": 6.0, "n_targets": 2, "n_bytes": 1}))
+        self.assertIn("1 document, 2 targets, 1 byte; nll sum 6.0 nats\n", text)
+
     def test_what_json_can_hold_says_the_same(self) -> None:
         record = self.verify({"logprobs": ["-inf"]}, reported={"mean_nll": "inf"}).to_dict()
         self.assertTrue(record["agrees"])

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 from refcalc import _check, _json
 
 GLANCE = 60  # bytes
+WHOLE = "the file"
 LONGEST = 2**28  # bytes of a line, or of a file that is one JSON value
 
 
@@ -26,13 +27,13 @@ class Record(NamedTuple):
     """One JSON value of a file, and where it stands there."""
 
     path: str
-    at: str  # "line 3", "[2]", or "the file"
+    at: str  # "line 3", "[2]", or WHOLE
     value: Any
     source: bytes | None  # the line itself, where it is one
 
     @property
     def place(self) -> str:
-        return f"{self.path}: {self.at}"
+        return self.path if self.at == WHOLE else f"{self.path}: {self.at}"
 
     def printed(self) -> Any:
         """Return the value once more, its floats as `Printed`."""
@@ -40,7 +41,8 @@ class Record(NamedTuple):
 
     def refuse(self, argument: str, rule: str, value: object, kind: type[Exception] = ValueError) -> NoReturn:
         """Refuse something of this record by file, line and key."""
-        _check.refuse(self.path, f"{self.at}: {argument}" if argument else self.at, rule, value, kind)
+        within = argument if self.at == WHOLE else f"{self.at}: {argument}"
+        _check.refuse(self.path, within if argument else self.at, rule, value, kind)
 
 
 def read_records(path: str) -> Iterator[Record]:
@@ -51,7 +53,7 @@ def read_records(path: str) -> Iterator[Record]:
     with open(_check.file("verify", "path", path), "rb") as file:
         number, line = _next_line(path, file, 0)
         if not line:
-            _check.refuse(path, "the file", "hold at least one JSON record", "nothing")
+            _check.refuse(path, WHOLE, "hold at least one JSON record", "nothing")
         value, whole = _first(path, number, line, file)
         if whole:
             yield from _of_whole(path, value)
@@ -99,7 +101,7 @@ def _first(path: str, number: int, line: bytes, file: BinaryIO) -> tuple[Any, bo
                 raise ValueError(f"{path}: line {number} {str(error).replace('line 1, ', '')}") from None
     rest = file.read(LONGEST + 1 - len(line))
     if len(line) + len(rest) > LONGEST:
-        _check.refuse(path, "the file", f"be at most {LONGEST:,} bytes long, or JSON lines", "a longer one")
+        _check.refuse(path, WHOLE, f"be at most {LONGEST:,} bytes long, or JSON lines", "a longer one")
     try:
         return _json.read(b"\n" * (number - 1) + line + rest, number=Printed), True
     except ValueError as error:
@@ -109,8 +111,8 @@ def _first(path: str, number: int, line: bytes, file: BinaryIO) -> tuple[Any, bo
 def _of_whole(path: str, value: Any) -> Iterator[Record]:
     if isinstance(value, list):
         if not value:
-            _check.refuse(path, "the file", "hold at least one JSON record", value)
+            _check.refuse(path, WHOLE, "hold at least one JSON record", value)
         for i, each in enumerate(value):
             yield Record(path, f"[{i}]", each, None)
     else:
-        yield Record(path, "the file", value, None)
+        yield Record(path, WHOLE, value, None)
