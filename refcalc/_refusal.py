@@ -1,7 +1,8 @@
 """The one form of refusal: function: argument[index] must RULE, got VALUE."""
 
-__all__ = ["NoComparison", "refuse", "shown"]
+__all__ = ["NoComparison", "harmless", "refuse", "shown"]
 
+import re
 import reprlib
 from typing import NoReturn
 
@@ -16,6 +17,15 @@ def shown(value: object) -> str:
         return reprlib.repr(value)
     except ValueError:  # Python's own limit on the digits of an int
         return f"{type(value).__name__} of more digits than Python shows"
+
+
+def harmless(text: str) -> str:
+    r"""Return text in which what would steer a terminal, or cannot be written, is shown as its escape.
+
+    >>> harmless("caf\u00e9 \x1b[31m\n")
+    'café \\x1b[31m\n'
+    """
+    return re.sub(r"[^\n -~]", lambda found: found[0] if found[0].isprintable() else ascii(found[0])[1:-1], text)
 
 
 def refuse(function: str, argument: str, rule: str, value: object, kind: type[Exception] = ValueError) -> NoReturn:

@@ -1,7 +1,8 @@
 """The command line: `python -m refcalc COMMAND ...`, or `refcalc COMMAND ...` where it is installed.
 
 Exit status: 0 agrees or complete; 1 disagrees, or a comparison is refused; 2 bad input or usage.  Results go to the
-standard output once they are complete; what is refused is one line on the standard error.
+standard output once they are complete; what is refused is one line on the standard error.  Control characters, in the
+name of a document or file, are shown as escapes.
 """
 
 __all__ = ["main"]
@@ -11,7 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from refcalc._refusal import NoComparison
+from refcalc._refusal import NoComparison, harmless
 from refcalc.cli import (
     audit,
     baselines,
@@ -53,7 +54,7 @@ def _written(output: str, status: int) -> int:
     try:
         if sys.stdout is None:  # closed by whoever started the command
             raise OSError("the standard output must be open, got a closed one")
-        print(output, flush=True)
+        print(harmless(output), flush=True)
     except BrokenPipeError:  # whoever read the output (`head`) has had enough
         _forget_output()
     except (OSError, UnicodeEncodeError) as failure:
@@ -70,4 +71,4 @@ def _forget_output() -> None:
 
 
 def _one_line(refusal: Exception) -> str:
-    return " ".join(str(refusal).split())
+    return harmless(" ".join(str(refusal).split()))

@@ -10,6 +10,7 @@ __all__ = ["Case", "Fault", "close", "judged", "told"]
 from math import isfinite, isnan, ulp
 from typing import Any, NamedTuple
 
+from refcalc._refusal import harmless
 from refcalc.closeness import compare
 from refcalc.grading.exercise import Arguments
 from refcalc.grading.worker import Reply, Stranger
@@ -141,7 +142,7 @@ def _place(at: str, text: str) -> str:
 
 def _printable(text: str) -> str:
     """Return a module's own words on one line, without what would steer a terminal."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(text.split()))
+    return harmless(" ".join(text.split()))
 
 
 def _counted(n: int) -> str:

@@ -51,6 +51,16 @@ class Reports(CommandCase):
         self.assertEqual(self.report("bootstrap", self.ours, "--method", "exact")["observed"], 2.5)
 
 
+    def test_a_name_cannot_steer_the_terminal(self) -> None:
+        name = "a\x1b[2J\u202e \u00e9"
+        path = write(self.folder / "names.jsonl", protocol(split=name), receipt(name, 6.0, 2, 3))
+        _, out, _ = self.run_on("report", path)
+        self.assertIn("\nsplit       a\\x1b[2J\\u202e \u00e9, not looked at before\n", out)
+        self.assertIn("\na\\x1b[2J\\u202e \u00e9  ", out)
+        self.assertEqual(self.report("report", path)["worst"][0]["document"], name)
+        self.assertNotIn("\x1b", self.run_on("report", "\x1b[2J")[2])
+
+
 class Statuses(CommandCase):
     def test_a_criterion_decides_between_0_and_1(self) -> None:
         for by, want in ((3.0, 0), (3.2, 1)):
