@@ -12,10 +12,12 @@ Needs torch.  --text FILE takes another text, whose last tenth is the test; --fo
 """
 
 import argparse
+import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from examples.tiny_gpt import ablation, baselines, evaluating, generation, summary, text, training
+from examples.tiny_gpt import ablation, attention, baselines, evaluating, generation, summary, text, training
 from refcalc.evaluation.protocol import file_digest
 
 COMMANDS = ("train", "evaluate", "baseline", "ablate", "generate", "report")
@@ -38,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             ablation.ablate(corpus, folder / f"seed-{seeds[0]}", options.retrain, seeds[0])
         elif command == "generate":
             model = training.load(corpus, folder / f"seed-{seeds[0]}" / "trained.pt")
-            generation.generate(model, corpus, folder)
+            generation.generate(model, corpus, folder / f"seed-{seeds[0]}")
         else:
             for seed in seeds:
                 run = train if command == "train" else evaluate
@@ -46,10 +48,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def train(corpus: text.Corpus, folder: Path, seed: int, options: argparse.Namespace) -> None:
+    if (folder / "trained.pt").exists():  # its receipts would be left without the model that they are of
+        raise ValueError(f"{folder}: a model was trained here; go on with the other commands, or take another --folder")
     model = training.new_model(corpus, seed)
-    training.save(model, folder / "initial.pt")
+    training.save(model, corpus, folder / "initial.pt")
     run = training.train(model, corpus, options.updates, seed)
-    training.save(model, folder / "trained.pt")
+    training.save(model, corpus, folder / "trained.pt")
+    (folder / "training.json").write_text(json.dumps(run._asdict(), indent=1) + "\n", "utf-8")
     print(f"seed {seed}: {run.updates} updates, {run.targets:,} targets, {run.seconds:.0f} s, windows {run.trajectory}")
 
 
@@ -62,6 +67,7 @@ def evaluate(corpus: text.Corpus, folder: Path, seed: int, options: argparse.Nam
             report = evaluating.evaluate(model, corpus, rules, folder / f"{state}-{split}.jsonl")
             print(f"seed {seed} {state:<8}{split:<11}{report.total.mean_nll:>10.6f} nats per target", end="; ")
             print(evaluating.check(model, corpus, report))
+    print(f"seed {seed} {attention.check(model, corpus)}")
 
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -72,11 +78,23 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--text", type=Path, help="a text file (default: the standard library's documentation)")
     parser.add_argument("--folder", type=Path, default=Path("tiny_gpt_run"), help="of the run (default: %(default)s)")
     parser.add_argument("--seeds", type=int, choices=(1, 2, 3), default=3, help="how many (default: %(default)s)")
-    parser.add_argument("--updates", type=int, default=600, help="of training (default: %(default)s)")
-    parser.add_argument("--retrain", type=int, default=150, help="updates of a retrained arm (default: %(default)s)")
+    parser.add_argument("--updates", type=positive, default=600, help="of training (default: %(default)s)")
+    parser.add_argument("--retrain", type=positive, default=150, help="updates of either arm (default: %(default)s)")
     parser.add_argument("--looks", type=int, default=0, help="how often this test split was looked at before")
     return parser.parse_args(arguments)
 
 
+def positive(written: str) -> int:
+    """A whole number of at least 1."""
+    number = int(written)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {written}")
+    return number
+
+
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (OSError, ValueError) as refusal:  # a text, a run or receipts that are not there, or are of something else
+        print(f"tiny_gpt: {refusal}", file=sys.stderr)
+        sys.exit(2)

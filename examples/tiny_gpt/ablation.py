@@ -64,16 +64,20 @@ def intervene(corpus: Corpus, checkpoint: Path, folder: Path) -> tuple[Arm, Arm]
 def retrain(corpus: Corpus, initial: Path, folder: Path, updates: int, seed: int) -> tuple[Arm, Arm]:
     """Train twice from the same weights over the same windows, once with the positions frozen at zero."""
     base, arms = file_digest(str(initial)), []
-    for name, path in zip(("control", OFF), files(folder, "paired-retraining"), strict=True):
+    paths = zip(files(folder, "before-retraining"), files(folder, "paired-retraining"), strict=True)
+    for name, (started, ended) in zip(("control", OFF), paths, strict=True):
         model = load(corpus, initial)
         if name == OFF:  # frozen, for a table that begins at zero would be learned again
             torch.nn.init.zeros_(model.positions.weight)
             model.positions.weight.requires_grad_(False)
+        before = evaluate(model, corpus, protocol(corpus, SPLIT, f"{base}, {name}"), Path(started))
         run = train(model, corpus, updates, seed)
         assert name != OFF or not model.positions.weight.any()
         checkpoint = folder / f"retrained-{name.replace(' ', '-')}.pt"
-        save(model, checkpoint)
-        evaluate(model, corpus, protocol(corpus, SPLIT, file_digest(str(checkpoint))), Path(path))
+        save(model, corpus, checkpoint)
+        after = evaluate(model, corpus, protocol(corpus, SPLIT, file_digest(str(checkpoint))), Path(ended))
+        print(f"{name}: {before.total.mean_nll:.6f} nats per target before {updates} updates", end=", ")
+        print(f"{after.total.mean_nll:.6f} after")
         counts = (run.updates, run.targets, *sizes(model))
         arms.append(Arm(name, "paired-retraining", base, run.trajectory, *counts, seconds=run.seconds))
     return kept(arms, folder)

@@ -21,6 +21,7 @@ def fitted(corpus: Corpus) -> dict[str, Any]:
     sequence = [token for document in documents(corpus, "train") for token in (BOS, *document.tokens)]
     vocabulary = range(corpus.vocab_size)
     return {
+        "uniform": refcalc.UniformBaseline(vocabulary),
         "unigram": refcalc.SmoothedUnigram.fit(targets, vocabulary),
         "Kneser-Ney": refcalc.KneserNey.fit(sequence, ORDER, vocabulary, bos=BOS),
     }

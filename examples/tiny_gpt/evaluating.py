@@ -1,6 +1,5 @@
 """Evaluation under a frozen protocol, every output of the model computed twice."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,11 +21,10 @@ def protocol(
     corpus: Corpus, split: str, checkpoint: str, *, dtype: str = "float32", looks: int = 0
 ) -> refcalc.Protocol:
     """The same for every model but for its checkpoint and dtype."""
-    texts = {name: [[document.id, document.text] for document in part] for name, part in corpus.splits.items()}
     return refcalc.Protocol(
         vocab_size=corpus.vocab_size,
         tokenizer=text_digest(corpus.characters),
-        corpus=text_digest(json.dumps(texts)),
+        corpus=corpus.digest,
         split=split,
         checkpoint=checkpoint,
         window=CONTEXT,
@@ -76,23 +74,21 @@ def check(model: TinyGPT, corpus: Corpus, report: refcalc.Report) -> str:
     PyTorch's has to be explained by the rounding of float32, and agree to 1e-12 in float64; refcalc's sum has to be
     that of the receipts, to the last bit.
     """
-    single, nlls = [], []
-    exactly = 0.0
+    ours, single, double = [], [], []
     with evaluation_mode(model):
         for logits, targets in outputs(model, corpus, report.protocol.split):
-            right = refcalc.cross_entropy(logits.tolist(), targets.tolist(), reduction="none")
-            nlls += right
-            single.append((functional.cross_entropy(logits, targets, reduction="none").tolist(), right))
-            double = functional.cross_entropy(logits.double(), targets, reduction="none").tolist()
-            exactly = max(exactly, *(abs(a - b) / max(1.0, b) for a, b in zip(double, right, strict=True)))
-    theirs, ours = [[x for part in parts for x in part] for parts in zip(*single, strict=True)]
-    refcalc.assert_close(theirs, ours, dtype="float32", classes=corpus.vocab_size)
-    assert exactly <= 1e-12, f"PyTorch's float64 is off by {exactly}"
-    assert refcalc.Tally.of(nlls).nll_sum == report.total.nll_sum, (
+            ours += refcalc.cross_entropy(logits.tolist(), targets.tolist(), reduction="none")
+            single += functional.cross_entropy(logits, targets, reduction="none").tolist()
+            double += functional.cross_entropy(logits.double(), targets, reduction="none").tolist()
+    assert refcalc.Tally.of(ours).nll_sum == report.total.nll_sum, (
         "the receipts are not what the model says now (are they of a run with other threads?)"
     )
-    worst = refcalc.compare(theirs, ours, dtype="float32", classes=corpus.vocab_size).worst_share
-    return f"{len(nlls):,} nll twice: float32 off by {worst:.2f} of what rounding may do, float64 by {exactly:.1e}"
+    found = refcalc.compare(single, ours, dtype="float32", classes=corpus.vocab_size)
+    assert found.explained, str(found)
+    off = refcalc.compare(double, ours).worst_absolute
+    assert off <= 1e-12, f"PyTorch's float64 is off by {off}"
+    share = found.worst_share
+    return f"{len(ours):,} nll twice: float32 off by {share:.2f} of what rounding may do, float64 by {off:.1e}"
 
 
 def outputs(model: TinyGPT, corpus: Corpus, split: str) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 
 import refcalc
+from examples.tiny_gpt.evaluating import evaluation_mode
 from examples.tiny_gpt.model import CONTEXT, TinyGPT
 from examples.tiny_gpt.text import BOS, EOS, Corpus
 
@@ -18,13 +19,11 @@ N_PROMPTS = 3
 def generate(model: TinyGPT, corpus: Corpus, folder: Path) -> None:
     """Let the model go on from the first words of test documents, from nothing, and from what it never saw."""
 
-    @torch.no_grad()
     def next_logits(ids: Sequence[int]) -> list[float]:
         return model(torch.tensor([list(ids)]))[0, -1].tolist()
 
-    model.eval()
     prompts = ["", *(document.text[:PROMPT] for document in corpus.splits["test"][:N_PROMPTS]), "猫 "]
-    with open(folder / "generated.jsonl", "w", encoding="utf-8") as file:
+    with evaluation_mode(model), open(folder / "generated.jsonl", "w", encoding="utf-8") as file:
         for prompt in prompts:
             receipt = refcalc.greedy(next_logits, [BOS, *corpus.encode(prompt)], POLICY, decode=corpus.decode)
             again = refcalc.repeatable(receipt, next_logits)

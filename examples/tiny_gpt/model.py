@@ -22,12 +22,15 @@ class Block(nn.Module):
         self.before_mlp = nn.LayerNorm(WIDTH)
         self.mlp = nn.Sequential(nn.Linear(WIDTH, 4 * WIDTH), nn.GELU(), nn.Linear(4 * WIDTH, WIDTH))
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def heads(self, x: torch.Tensor) -> torch.Tensor:
+        """Queries, keys and values: (3, B, heads, T, width of a head)."""
         batch, length, _ = x.shape
-        heads = self.query_key_value(self.before_attention(x)).view(batch, length, 3, HEADS, WIDTH // HEADS)
-        query, key, value = heads.permute(2, 0, 3, 1, 4)  # each (B, heads, T, width of a head)
-        attended = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
-        x = x + self.mix(attended.transpose(1, 2).reshape(batch, length, WIDTH))
+        together = self.query_key_value(self.before_attention(x))
+        return together.view(batch, length, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        attended = functional.scaled_dot_product_attention(*self.heads(x), is_causal=True)
+        x = x + self.mix(attended.transpose(1, 2).flatten(2))
         return x + self.mlp(self.before_mlp(x))
 
 
@@ -41,9 +44,11 @@ class TinyGPT(nn.Module):
         self.head = nn.Linear(WIDTH, vocab_size, bias=False)
         self.apply(small_weights)
 
+    def embed(self, tokens: torch.Tensor) -> torch.Tensor:
+        return self.tokens(tokens) + self.positions(torch.arange(tokens.shape[1]))
+
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        places = torch.arange(tokens.shape[1])
-        return self.head(self.norm(self.blocks(self.tokens(tokens) + self.positions(places))))
+        return self.head(self.norm(self.blocks(self.embed(tokens))))
 
 
 def small_weights(module: nn.Module) -> None:

@@ -6,15 +6,19 @@ from pathlib import Path
 
 import refcalc
 from examples.tiny_gpt import baselines
+from examples.tiny_gpt.evaluating import documents
 from examples.tiny_gpt.text import Corpus
 from refcalc.drawing import error_bars, ladder
+from refcalc.evaluation.audit import Audit
 from refcalc.evaluation.log import Receipts
+from refcalc.evaluation.protocol import file_digest, text_digest
 from refcalc.resampling.documents import Bootstrap
 
 DIFFERENCE = 0.01  # nats per target: the improvement that somebody might claim
 
 
 def report(corpus: Corpus, folder: Path, seeds: Sequence[int]) -> None:
+    print(audit_of(corpus, folder, seeds[0]), end="\n\n")
     reports = [report_of(folder, seed) for seed in seeds]
     print(reports[0], end="\n\n")
     for seed, each in zip(seeds, reports, strict=True):
@@ -22,6 +26,19 @@ def report(corpus: Corpus, folder: Path, seeds: Sequence[int]) -> None:
     resample(folder / f"seed-{seeds[0]}" / "trained-test.jsonl")
     over_seeds(reports)
     draw(corpus, folder, reports)
+
+
+def audit_of(corpus: Corpus, folder: Path, seed: int) -> Audit:
+    """Look for what makes a number worthless, before it is read."""
+    runs = folder / f"seed-{seed}"
+    return refcalc.audit(
+        {split: [document._asdict() for document in documents(corpus, split)] for split in corpus.splits},
+        [runs / f"trained-{split}.jsonl" for split in ("validation", "test")],
+        uniform=baselines.receipts(folder / "baselines", "uniform", "test"),
+        corpus=[corpus.digest],
+        tokenizer=text_digest(corpus.characters),
+        checkpoint=file_digest(str(runs / "trained.pt")),
+    )
 
 
 def report_of(folder: Path, seed: int) -> refcalc.Report:

@@ -7,10 +7,13 @@ denominator.
 
 import ast
 import hashlib
+import json
 import sysconfig
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+from refcalc.evaluation.protocol import text_digest
 
 UNK, BOS, EOS = 0, 1, 2
 SPLITS = ("train", "validation", "test")
@@ -49,6 +52,12 @@ class Corpus(NamedTuple):
     def vocab_size(self) -> int:
         return 3 + len(self.characters)
 
+    @property
+    def digest(self) -> str:
+        """Of every document, its id and its split."""
+        texts = {split: [[document.id, document.text] for document in part] for split, part in self.splits.items()}
+        return text_digest(json.dumps(texts))
+
     def encode(self, text: str) -> list[int]:
         """The tokens of a text, without BOS or EOS."""
         ids = {character: 3 + k for k, character in enumerate(self.characters)}
@@ -62,6 +71,9 @@ class Corpus(NamedTuple):
 def load(path: Path | None = None) -> Corpus:
     """The corpus of a text file, or of the standard library's documentation."""
     splits = by_id(standard_library()) if path is None else by_place(path)
+    for split, documents in splits.items():
+        if not documents:
+            raise ValueError(f"{path}: the text must be long enough for three splits, got none of it for {split}")
     characters = "".join(sorted({character for document in splits["train"] for character in document.text}))
     return Corpus("the standard library" if path is None else path.name, splits, characters)
 

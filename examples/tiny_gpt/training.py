@@ -33,14 +33,18 @@ def new_model(corpus: Corpus, seed: int) -> TinyGPT:
     return TinyGPT(corpus.vocab_size)
 
 
-def save(model: TinyGPT, path: Path) -> None:
+def save(model: TinyGPT, corpus: Corpus, path: Path) -> None:
+    """Keep the weights, and the characters that their rows stand for."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    torch.save(model.state_dict(), path)
+    torch.save({"characters": corpus.characters, "weights": model.state_dict()}, path)
 
 
 def load(corpus: Corpus, path: Path) -> TinyGPT:
+    kept = torch.load(path, weights_only=True)
+    if kept["characters"] != corpus.characters:
+        raise ValueError(f"{path}: the model must know the characters of {corpus.name}, got one of another text")
     model = TinyGPT(corpus.vocab_size)
-    model.load_state_dict(torch.load(path, weights_only=True))
+    model.load_state_dict(kept["weights"])
     return model
 
 
@@ -49,7 +53,8 @@ def train(model: TinyGPT, corpus: Corpus, updates: int, seed: int) -> Run:
     windows = training_windows(corpus)
     batches = list(draws(len(windows), updates, seed))
     optimizer = torch.optim.AdamW([weight for weight in model.parameters() if weight.requires_grad], lr=RATE)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=updates + 1, pct_start=0.1)
+    warm_up = max(0.1, 2 / (updates + 1))  # of the run, one update at least
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=updates + 1, pct_start=warm_up)
     targets_seen, started = 0, time.perf_counter()
     model.train()
     for batch in batches:

@@ -10,13 +10,15 @@ import tempfile
 import unittest
 from math import log, log2
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import torch
 from torch.nn import functional
 
 import refcalc
 from examples.tiny_gpt import __main__ as program
-from examples.tiny_gpt import ablation, baselines, evaluating, text, training
+from examples.tiny_gpt import ablation, attention, baselines, evaluating, text, training
 from refcalc.evaluation.log import Receipts
 
 UPDATES, SEED = 12, program.SEEDS[0]
@@ -95,13 +97,67 @@ class Run(unittest.TestCase):
         self.assertEqual(arms[0]["trainable_parameters"] - arms[1]["trainable_parameters"], table)
         self.assertIn("the two are not mixed: compare_reports: arms[1].kind", self.printed)
 
+    def test_the_losses_of_both_arms_are_said_before_and_after(self) -> None:
+        for name, label in [("control", "control"), ("zeroed", ablation.OFF)]:
+            stages = ("before-retraining", "paired-retraining")
+            found = [refcalc.Report.of(str(self.seed / "ablation" / f"{stage}-{name}.jsonl")) for stage in stages]
+            before, after = (each.total.mean_nll for each in found)
+            self.assertLess(after, before)
+            line = f"\n{label}: {before:.6f} nats per target before 4 updates, {after:.6f} after\n"
+            self.assertIn(line, self.printed)
+
+    def test_the_attention_is_right_and_a_wrong_one_is_found(self) -> None:
+        self.assertEqual(self.printed.count("in float64; none looks ahead\n"), 2)
+        model = training.load(self.corpus, self.seed / "trained.pt")
+        right = functional.scaled_dot_product_attention
+
+        def looks_ahead(query: Any, key: Any, value: Any, is_causal: bool) -> Any:
+            return right(query, key, value)
+
+        def too_sharp(query: Any, key: Any, value: Any, is_causal: bool) -> Any:
+            return right(query, key, value, is_causal=is_causal, scale=1.001 / query.shape[-1] ** 0.5)
+
+        def too_large(query: Any, key: Any, value: Any, is_causal: bool) -> Any:
+            return 1.001 * right(query, key, value, is_causal=is_causal)
+
+        for wrong, words in [(looks_ahead, "comes after"), (too_sharp, "is off by"), (too_large, "a row is not 1")]:
+            with mock.patch.object(functional, "scaled_dot_product_attention", wrong):
+                self.assertRaisesRegex(AssertionError, words, attention.check, model, self.corpus)
+
+    def test_the_audit_is_without_fault(self) -> None:
+        audited = self.printed.partition("--- report ---\n")[2].partition("\n\nDuplicates have")[0]
+        self.assertNotIn("FAIL", audited.upper())
+        self.assertIn("it costs log V on every target", audited)
+        self.assertIn("the same checkpoint before and after", audited)
+
+    def test_a_run_is_not_trained_over_nor_used_for_another_text(self) -> None:
+        before = (self.seed / "trained.pt").read_bytes()
+        other = self.folder / "other.txt"
+        other.write_text("Another text.\n\n" * 900, "utf-8")
+        for command, path, words in [("train", self.text, "a model was trained"), ("evaluate", other, "another text")]:
+            with self.subTest(command), contextlib.redirect_stdout(io.StringIO()):
+                arguments = [command, "--text", str(path), "--folder", str(self.folder)]
+                self.assertRaisesRegex(ValueError, words, program.main, arguments)
+        self.assertEqual((self.seed / "trained.pt").read_bytes(), before)
+
+    def test_a_text_without_three_splits_is_refused(self) -> None:
+        short = self.folder / "short.txt"
+        for written in ("", "abc"):
+            short.write_text(written, "utf-8")
+            self.assertRaisesRegex(ValueError, "long enough for three splits", text.load, short)
+
+    def test_any_number_of_updates_can_be_trained(self) -> None:
+        for updates in (1, 2, 8, 9, 10):
+            run = training.train(training.new_model(self.corpus, 1), self.corpus, updates, 1)
+            self.assertEqual(run.updates, updates)
+
     def test_the_trajectory_depends_on_the_seed_alone(self) -> None:
         first, again, other = ([*training.draws(50, 3, seed)] for seed in (1, 1, 2))
         self.assertEqual(first, again)
         self.assertNotEqual(first, other)
 
     def test_generation_never_gives_a_bos_and_repeats(self) -> None:
-        lines = (self.folder / "generated.jsonl").read_text("utf-8").splitlines()
+        lines = (self.seed / "generated.jsonl").read_text("utf-8").splitlines()
         self.assertEqual(len(lines), 5)
         for line in lines:
             receipt = refcalc.GenerationReceipt.from_dict(json.loads(line))
