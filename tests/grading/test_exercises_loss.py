@@ -2,6 +2,7 @@
 
 import unittest
 from dataclasses import replace
+from functools import partial
 from math import exp, inf, isinf, log, log2
 
 from refcalc import MISTAKES
@@ -67,6 +68,25 @@ class Loss(ExerciseCase):
 
     def test_mistakes_of_its_own_are_explained(self):
         self.assert_own_mistakes_are_explained()
+
+    def test_the_usual_guards_of_a_logarithm_are_named_by_their_size(self):
+        """Written as they are found: by the textbook's softmax, and a running sum."""
+
+        def guarded_loss(guard, rows, targets, mask):
+            total = 0.0
+            for logits, target, counts in zip(rows, targets, mask, strict=True):
+                weights = [exp(z - max(logits)) for z in logits]
+                total -= log(guard(weights[target] / sum(weights))) if counts else 0.0
+            return total / sum(mask)
+
+        for name, guard in (
+            ("1e-12-added-in-log", lambda p: p + 1e-12), ("1e-9-added-in-log", lambda p: 1e-9 + p),
+            ("log-clipped-at-1e-10", lambda p: max(p, 1e-10)), ("log-clipped-at-1e-16", lambda p: max(1e-16, p)),
+        ):  # fmt: skip
+            for seed in range(3):
+                function = self.function("masked_loss")
+                cases = answered(function, partial(guarded_loss, guard), seed)
+                self.assertEqual(named(function, cases), [(name,)])
 
     def test_what_shows_in_the_functions_of_rows(self):
         shows = {name: shown(self.function(name)) for name in OF_ROWS}
@@ -141,6 +161,8 @@ class Oracles(ExerciseCase):
         self.assertEqual(own, {
             *("no-underflow", "log-of-zero", "shifted", "sign-left-out", "sign-turned", "logarithm-left-out"),
             *("normaliser-left-out", "one-minus-probability", "ten-to-the-nats", "times-log-2", "base-10"),
+            *(f"1e-{n}-added-in-log" for n in (5, 6, 7, 9, 10, 12, 15, 16, 20)),
+            *(f"log-clipped-at-1e-{n}" for n in (5, 6, 8, 9, 10, 12, 15, 16, 20)),
         })
 
 

@@ -11,6 +11,7 @@ from refcalc import exact
 from refcalc.evidence import Batch
 from refcalc.grading.exercise import Arguments, Function
 from refcalc.grading.exercises._shared import below, explained
+from refcalc.grading.exercises.loss.guards import guarded
 from refcalc.mistakes import MISTAKES
 from refcalc.mistakes.pipeline import Run
 from refcalc.units import LOG_2, LOG_10
@@ -45,6 +46,7 @@ def scored(*names: str) -> dict[str, Callable[[Row], Row]]:
 UNSTABLE = scored("log-of-softmax-underflow", "naive-logsumexp", "naive-softmax-nan")
 ANYWHERE: dict[str, Callable[[Row], Row]] = {
     **scored("double-softmax", "raw-logit-nll", "epsilon-clipped-log", "epsilon-added-in-log", "bf16-loss"),
+    **guarded(lambda log_p, logits: log_p(logits)),
     "bits-reported-as-nats": lambda logits: [x / LOG_2 for x in exact.log_softmax(logits)],
     "log10-as-natural": lambda logits: [x / LOG_10 for x in exact.log_softmax(logits)],
     "logarithm-left-out": explained(
@@ -76,6 +78,7 @@ NAIVE: dict[str, Callable[[Row], Row]] = {
     ),
 }
 LOSSES: dict[str, Callable[[Row, int], float]] = {
+    **guarded(lambda log_p, logits, target: -log_p(logits)[target]),
     "sign-left-out": explained(
         "The log-probability is returned, which is not above 0.",
         "A loss is minus the logarithm of a probability.",

@@ -2,15 +2,17 @@
 
 __all__ = ["MASKED_LOSS", "SEQUENCE_LOSS", "SHIFTED_LOSS", "UNSHIFTED_LOSS"]
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import compress
 from math import inf
 from random import Random
 
 from refcalc import exact
 from refcalc.evidence import Batch, Records
 from refcalc.grading.exercise import Arguments, Function
-from refcalc.grading.exercises._shared import below, explained
+from refcalc.grading.exercises._shared import average, below, explained
+from refcalc.grading.exercises.loss.guards import guarded
 from refcalc.grading.exercises.loss.rows import Row, row
 from refcalc.softmax import token_nll
 
@@ -49,9 +51,33 @@ def masked(rows: list[Row], targets: list[int], mask: list[int]) -> list[Batch |
 # --- wrong answers ---------------------------------------------------------------------------------------------------
 
 SIGN = "The mean log-probability is returned, which is not above 0.", "A loss is minus the logarithm of a probability."
-ALIGNED = {"sign-left-out": explained(*SIGN, lambda rows, targets: -exact.cross_entropy(rows, targets))}
-SHIFTED = {"sign-left-out": explained(*SIGN, lambda rows, tokens: -exact.causal_lm_loss(rows, tokens))}
-MASKED = {"sign-left-out": explained(*SIGN, lambda rows, targets, mask: -masked_loss(rows, targets, mask))}
+
+
+def by_row(log_p: Callable[[Row], Row], rows: list[Row], targets: list[int]) -> float:
+    """Return the mean loss of row t and target t, its log-probabilities taken by another function."""
+    return -average(log_p(logits)[y] for logits, y in zip(rows, targets, strict=True))
+
+
+def by_row_shifted(log_p: Callable[[Row], Row], rows: list[Row], tokens: list[int]) -> float:
+    return by_row(log_p, rows[:-1], tokens[1:])
+
+
+def by_row_masked(log_p: Callable[[Row], Row], rows: list[Row], targets: list[int], mask: list[int]) -> float:
+    return by_row(log_p, [*compress(rows, mask)], [*compress(targets, mask)])
+
+
+ALIGNED = {
+    "sign-left-out": explained(*SIGN, lambda rows, targets: -exact.cross_entropy(rows, targets)),
+    **guarded(by_row),
+}
+SHIFTED = {
+    "sign-left-out": explained(*SIGN, lambda rows, tokens: -exact.causal_lm_loss(rows, tokens)),
+    **guarded(by_row_shifted),
+}
+MASKED = {
+    "sign-left-out": explained(*SIGN, lambda rows, targets, mask: -masked_loss(rows, targets, mask)),
+    **guarded(by_row_masked),
+}
 UNSHIFTED = {
     **ALIGNED,
     "shifted": explained(
