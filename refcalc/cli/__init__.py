@@ -71,4 +71,7 @@ def _forget_output() -> None:
 
 
 def _one_line(refusal: Exception) -> str:
-    return harmless(" ".join(str(refusal).split()))
+    words = str(refusal)
+    if isinstance(refusal, OSError) and refusal.filename is not None:
+        words = f"{os.fsdecode(refusal.filename)}: must be a file that can be opened, got {refusal.strerror}"
+    return harmless(" ".join(words.split()))

@@ -128,8 +128,7 @@ def _of_harness(opened: list[Opened], reported: dict[str, Any], vocab_size: int 
     results = [each for each in opened if recognises_results(each.first.value)]
     samples = [each.path for each in opened if not recognises_results(each.first.value)]
     if len(results) != 1:
-        rule = "hold one results file, and the samples files of its tasks"
-        _check.refuse("verify", "paths", rule, [each.path for each in results])
+        _check.refuse("verify", "paths", "hold one results file beside the samples of its tasks", len(results))
     found = Findings()
     checks = run.examine(results[0].only(), samples, reported, found)
     warnings = [*run.warnings(checks), *found.warnings()]

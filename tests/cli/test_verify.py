@@ -44,7 +44,8 @@ class Verify(Commands):
             self.assertTrue(err.startswith(message), err)
             self.assertEqual(err.count("\n"), 1)
         status, _, err = self.run_with("verify", self.path + "x")
-        self.assertEqual(status, 2)
+        message = f"refcalc: {self.path}x: must be a file that can be opened, got No such file or directory\n"
+        self.assertEqual((status, err), (2, message))
 
     def test_json_holds_the_same(self) -> None:
         status, out, _ = self.verify(LINES, "--json", "--vocab-size", "5", "--reported", "mean_nll=2.625")

@@ -247,15 +247,16 @@ class Scores(Harness):
 
 class Refusals(Harness):
     def test_files_that_are_no_run(self) -> None:
-        self.assertIn("hold one results file, and the samples files of its tasks", self.error([self.sample_file()]))
+        rule = "verify: paths must hold one results file beside the samples of its tasks, got"
+        self.assertIn(f"{rule} 0", self.error([self.sample_file()]))
         twice = self.folder / "again.json"
         paths = self.files(RESULTS, {})
         twice.write_text(json.dumps(RESULTS))
-        self.assertIn("hold one results file, and the samples files of its tasks", self.error([*paths, str(twice)]))
+        self.assertIn(f"{rule} 2", self.error([*paths, str(twice)]))
         other = self.folder / "log.jsonl"
         other.write_text('{"nlls": [1.5]}')
         self.assertIn("must be of lm-evaluation-harness, as another one is", self.error([*paths, str(other)]))
-        message = "results.json: line 1 must come with the samples of a task (of a run with --log_samples), got "
+        message = "results.json: line 1 must come with the samples of one of its tasks ("
         self.assertIn(message, self.error(paths))
 
     def test_tasks_without_samples_are_not_judged(self) -> None:

@@ -28,7 +28,8 @@ def examine(results: Record, sample_paths: list[str], reported: Mapping[str, Any
     for name, samples in run._table("samples").items():
         run.read_embedded(name, samples)
     if not run.tasks:
-        results.refuse("", "come with the samples of a task (of a run with --log_samples)", list(run.published))
+        rule = f"come with the samples of one of its tasks ({', '.join(run.published)}), as --log_samples writes them"
+        results.refuse("", rule, "none")
     checks = run.task_checks() + run.group_checks() + run.reported_checks(reported)
     run.hold_copies()
     return [each if each.agrees else named(each, run.tasks.get(each.place.partition(",")[0])) for each in checks]
