@@ -95,6 +95,9 @@ def positive(written: str) -> int:
 if __name__ == "__main__":
     try:
         main()
-    except (OSError, ValueError) as refusal:  # a text, a run or receipts that are not there, or are of something else
+    except OSError as error:
+        print(f"tiny_gpt: {error.filename}: {error.strerror} (were the commands before this one run?)", file=sys.stderr)
+        sys.exit(2)
+    except ValueError as refusal:  # a text, a checkpoint or receipts of something else
         print(f"tiny_gpt: {refusal}", file=sys.stderr)
         sys.exit(2)

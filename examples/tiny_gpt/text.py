@@ -101,7 +101,10 @@ def by_id(documents: Iterable[Document]) -> dict[str, list[Document]]:
 
 def by_place(path: Path) -> dict[str, list[Document]]:
     """The last tenth of a text file to test, the tenth before it to validation, each cut into documents."""
-    text = path.read_text("utf-8")
+    try:
+        text = path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: the text must be UTF-8, got another byte at {error.start}") from None
     ends = [0, int(0.8 * len(text)), int(0.9 * len(text)), len(text)]
     parts = zip(SPLITS, ends, ends[1:], strict=False)
     return {split: list(pieces(f"{path.stem}-{split}", text[start:end])) for split, start, end in parts}
