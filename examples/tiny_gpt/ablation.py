@@ -6,6 +6,7 @@ paired retraining    what does training under this budget reach without them?
 
 import copy
 import json
+import shutil
 import time
 from pathlib import Path
 
@@ -25,7 +26,8 @@ OFF = "positions zeroed"
 
 def ablate(corpus: Corpus, seed_folder: Path, updates: int, seed: int) -> None:
     folder = seed_folder / "ablation"
-    folder.mkdir(exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)  # run anew, not gone on with: each arm says how long it took
+    folder.mkdir()
     kinds = {
         "intervention": intervene(corpus, seed_folder / "trained.pt", folder),
         "paired-retraining": retrain(corpus, seed_folder / "initial.pt", folder, updates, seed),

@@ -106,6 +106,14 @@ class Run(unittest.TestCase):
             line = f"\n{label}: {before:.6f} nats per target before 4 updates, {after:.6f} after\n"
             self.assertIn(line, self.printed)
 
+    def test_an_ablation_is_run_anew(self) -> None:
+        arm = self.seed / "ablation" / "paired-retraining-control.json"
+        with contextlib.redirect_stdout(io.StringIO()):
+            ablation.ablate(self.corpus, self.seed, 3, SEED)
+            self.assertEqual(json.loads(arm.read_text("utf-8"))["updates"], 3)
+            ablation.ablate(self.corpus, self.seed, 4, SEED)
+        self.assertEqual(json.loads(arm.read_text("utf-8"))["updates"], 4)
+
     def test_the_attention_is_right_and_a_wrong_one_is_found(self) -> None:
         self.assertEqual(self.printed.count("in float64; none looks ahead\n"), 2)
         model = training.load(self.corpus, self.seed / "trained.pt")
