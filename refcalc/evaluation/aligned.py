@@ -11,7 +11,7 @@ from refcalc._refusal import NoComparison
 from refcalc.evaluation.columns import read_rows
 from refcalc.evaluation.comparison import PER
 from refcalc.evaluation.corpus import Id
-from refcalc.evaluation.log import Receipts
+from refcalc.evaluation.reading import Receipts
 from refcalc.evaluation.scored import Faults
 
 

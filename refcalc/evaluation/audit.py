@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from refcalc import _check
 from refcalc.evaluation.checklist import FAIL, Check, check_run, check_texts
 from refcalc.evaluation.corpus import OUT_OF_REACH, RULE, Corpus, Document, Split
-from refcalc.evaluation.log import Receipts
 from refcalc.evaluation.protocol import Protocol
-from refcalc.evaluation.scored import ScoredSplit, protocol_of
+from refcalc.evaluation.reading import Receipts, protocol_of
+from refcalc.evaluation.scored import ScoredSplit
 
 Documents = Iterable[Mapping[str, Any]]
 Source = str | PathLike[str] | Receipts

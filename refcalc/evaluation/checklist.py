@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from refcalc import _check
 from refcalc.evaluation.corpus import Corpus, Document
-from refcalc.evaluation.log import Receipts
 from refcalc.evaluation.protocol import Protocol
-from refcalc.evaluation.scored import Faults, ScoredSplit, protocol_of, uniform_cost, uniform_faults
+from refcalc.evaluation.reading import Receipts, protocol_of
+from refcalc.evaluation.scored import Faults, ScoredSplit, uniform_cost, uniform_faults
 
 PASS, FAIL, NOT_KNOWN = "pass", "fail", "not known"
 OF_TEXTS = ("UTF-8", "empty documents", "ids", "duplicates in a split", "duplicates across splits")

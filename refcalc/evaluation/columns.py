@@ -13,7 +13,7 @@ from io import BytesIO
 from itertools import repeat
 from typing import Any, NamedTuple
 
-from refcalc.evaluation.log import Receipts
+from refcalc.evaluation.reading import Receipts
 from refcalc.evaluation.receipt import CHECK_DIGITS, COUNTS, KEYS, PARTS, Receipt, check_of, not_negative
 
 CHECK_LENGTH = len(b',"check":""}\n') + CHECK_DIGITS

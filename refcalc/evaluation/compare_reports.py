@@ -13,8 +13,7 @@ from refcalc.evaluation.ablation import KINDS, Arm, check_arms
 from refcalc.evaluation.aligned import Aligned, Ratios, aligned
 from refcalc.evaluation.comparability import DOCUMENTS, check_despite, terms_of
 from refcalc.evaluation.comparison import PER, Quantity, ReportComparison
-from refcalc.evaluation.log import Receipts
-from refcalc.evaluation.scored import protocol_of
+from refcalc.evaluation.reading import Receipts, protocol_of
 from refcalc.exact_sum import ExactSum
 from refcalc.resampling import paired_bootstrap
 

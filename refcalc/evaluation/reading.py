@@ -1,6 +1,6 @@
 """Reading a file of receipts, strictly and as a stream; refcalc.evaluation.log says what is in one."""
 
-__all__ = ["LONGEST_LINE", "Receipts", "Source"]
+__all__ = ["LONGEST_LINE", "Receipts", "Source", "protocol_of"]
 
 import json
 import os
@@ -163,6 +163,13 @@ class Receipts:
         if record["check"] != check:
             rule = f"have the check of what it says under the protocol of line 1, {check} (was it changed by hand?)"
             self.refuse(number, rule, record["check"])
+
+
+def protocol_of(receipts: Receipts) -> Protocol:
+    """Return the protocol of a file of receipts, which must have one."""
+    if receipts.protocol is None:
+        raise ValueError(f"{receipts.path}: line 1 must hold the protocol, as ReceiptLog writes it, got none")
+    return receipts.protocol
 
 
 # --- private ---------------------------------------------------------------------------------------------------------

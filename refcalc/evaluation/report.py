@@ -16,7 +16,7 @@ from refcalc.evaluation import rendering
 from refcalc.evaluation._sums import times
 from refcalc.evaluation.content import Content, Lengths
 from refcalc.evaluation.protocol import Protocol
-from refcalc.evaluation.reading import Receipts, Source
+from refcalc.evaluation.reading import Receipts, Source, protocol_of
 from refcalc.evaluation.totals import Totals
 from refcalc.tally import Tally
 from refcalc.units import uniform_nll
@@ -69,11 +69,12 @@ class Report(Content):
         worst: how many documents to name.
 
         Raises ValueError for receipts that Receipts refuses, without a protocol or a scored target, or with two of one
-        document; NoComparison, which is one, for a baseline or split under another protocol, naming what differs.
+        document; NoComparison, which is one, for a baseline or split under another protocol, naming what differs, and
+        for the same split again.
         """
         worst = _check.count("Report.of", "worst", worst)
         receipts = _receipts(receipts)
-        protocol = _protocol(receipts)
+        protocol = protocol_of(receipts)
         totals = Totals(receipts, worst)
         total = _tally(totals)
         others = {"uniform": _uniform(protocol, total)}
@@ -85,7 +86,8 @@ class Report(Content):
         elsewhere: dict[str, Tally] = {}
         for name, each in (splits or {}).items():
             _check_name("splits", name, {**others, **elsewhere})
-            elsewhere[name] = _tally(Totals(_check_fields(receipts, _receipts(each), OF_ANOTHER_SPLIT)))
+            other = _check_split(receipts, _check_fields(receipts, _receipts(each), OF_ANOTHER_SPLIT))
+            elsewhere[name] = _tally(Totals(other))
         return cls(
             source=receipts.path,
             protocol=protocol,
@@ -114,12 +116,6 @@ class Report(Content):
 
 def _receipts(source: Source | Receipts) -> Receipts:
     return source if isinstance(source, Receipts) else Receipts(source)
-
-
-def _protocol(receipts: Receipts) -> Protocol:
-    if receipts.protocol is None:
-        raise ValueError(f"{receipts.path}: line 1 must hold the protocol, as ReceiptLog writes it, got none")
-    return receipts.protocol
 
 
 def _tally(totals: Totals) -> Tally:
@@ -160,12 +156,21 @@ def _check_name(argument: str, name: str, taken: Mapping[str, Tally]) -> None:
 
 def _check_fields(ours: Receipts, theirs: Receipts, free: tuple[str, ...]) -> Receipts:
     """Return theirs, having refused a protocol that differs in more than the free fields."""
-    differing = _protocol(ours).differences(_protocol(theirs))
+    differing = protocol_of(ours).differences(protocol_of(theirs))
     held = [f"{name} {shown(value)}" for name, (value, _) in differing.items() if name not in free]
     got = [f"{name} {shown(value)}" for name, (_, value) in differing.items() if name not in free]
     if held:
         rule = f"be under the protocol of {ours.path}, with {', '.join(held)}"
         raise NoComparison(f"{theirs.path}: the receipts must {rule}, got {', '.join(got)}")
+    return theirs
+
+
+def _check_split(ours: Receipts, theirs: Receipts) -> Receipts:
+    """Return theirs, having refused the same split: a criterion that holds a split against itself always holds."""
+    differing = protocol_of(ours).differences(protocol_of(theirs))
+    if not differing.keys() & {"corpus", "split"}:
+        rule = f"be of another split than those of {ours.path}"
+        raise NoComparison(f"{theirs.path}: the receipts must {rule}, got {protocol_of(theirs).split!r} again")
     return theirs
 
 
@@ -193,8 +198,8 @@ def _warnings(protocol: Protocol, totals: Totals, total: Tally) -> Iterator[str]
         yield f"nll sums below 0 by rounding, which count as 0: {totals.below_zero}"
     if totals.lengths[0]:
         yield f"documents without a scored target: {totals.lengths[0]}"
-    n_eos = totals.counts["n_eos"]
-    if protocol.eos_scored and n_eos != totals.n_documents:
-        yield f"documents: {totals.n_documents}, but ends of a text that were scored: {n_eos}"
+    n_eos, due = totals.counts["n_eos"], totals.n_documents if protocol.eos_scored else 0
+    if (n_eos or 0) != due:
+        yield f"ends of a text that were scored: {n_eos}, where the protocol has {due}"
     if protocol.bos == "none" and protocol.text == "whole":
         yield "without a BOS a document's first token is no target, but its text is in the counts"

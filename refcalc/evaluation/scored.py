@@ -1,6 +1,6 @@
 """What the receipts of one split say, and where they do not fit its documents: read once, one receipt at a time."""
 
-__all__ = ["Faults", "ScoredSplit", "protocol_of", "uniform_cost", "uniform_faults"]
+__all__ = ["Faults", "ScoredSplit", "uniform_cost", "uniform_faults"]
 
 from array import array
 from collections.abc import Iterable
@@ -9,8 +9,8 @@ from math import isinf
 from refcalc import _check, _rounding
 from refcalc.evaluation.columns import Row, read_rows
 from refcalc.evaluation.corpus import Corpus, Id
-from refcalc.evaluation.log import Receipts
 from refcalc.evaluation.protocol import Protocol
+from refcalc.evaluation.reading import Receipts, protocol_of
 from refcalc.exact_sum import ExactSum
 from refcalc.units import uniform_nll
 
@@ -109,13 +109,6 @@ class ScoredSplit:
             self.wrong_targets.add(f"{key!r} has {row.n_targets} of {sizes.n_targets}")
         if self.protocol.eos_scored and row.n_eos and row.n_eos != sizes.n_eos:
             self.wrong_eos.add(f"{key!r} has {row.n_eos} of {sizes.n_eos}")
-
-
-def protocol_of(receipts: Receipts) -> Protocol:
-    """Return the protocol of a file of receipts, which must have one."""
-    if receipts.protocol is None:
-        raise ValueError(f"{receipts.path}: the file must begin with its protocol, got a line without one")
-    return receipts.protocol
 
 
 def uniform_cost(protocol: Protocol) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from itertools import repeat
 
 from refcalc.evaluation._sums import of_powers
 from refcalc.evaluation.columns import NUMBERS, SUMS, Columns, in_json, read_columns, read_ids
-from refcalc.evaluation.log import Receipts
+from refcalc.evaluation.reading import Receipts
 from refcalc.evaluation.receipt import Receipt, not_negative
 from refcalc.exact_sum import ExactSum
 

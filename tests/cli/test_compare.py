@@ -106,7 +106,7 @@ class Refusals(CompareCase):
         whose = "compare: an ablation must have its kind, --ablation, and two --arm"
         for arguments, message in [
             ([self.ours, torn], f"{torn}: the file must end with the line that counts its receipts"),
-            ([bare, self.ours], f"{bare}: the file must begin with its protocol, got a line without one"),
+            ([bare, self.ours], f"{bare}: line 1 must hold the protocol, as ReceiptLog writes it, got none"),
             (
                 [missing, self.ours],
                 f"{missing}: the receipts must be a file that can be read, got No such file or directory",

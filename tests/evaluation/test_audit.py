@@ -391,7 +391,7 @@ class Refusals(unittest.TestCase):
 
     def test_receipts_without_a_protocol_and_documents_scored_twice(self) -> None:
         bare = Receipts(io.BytesIO(b'{"document": "c", "nll_sum": 1.0, "n_targets": 2}\n'))
-        self.assert_refused("the receipts: the file must begin with its protocol, got a line without one", (), bare)
+        self.assert_refused("the receipts: line 1 must hold the protocol, as ReceiptLog writes it, got none", (), bare)
         message = "the receipts: each document must have one receipt, got 'c'"
         self.assert_refused(message, (), twice(protocol(), receipt("c", 1.0, 2)))
 

@@ -306,6 +306,11 @@ class Refusals(ReportCase):
             Report.of(ours, splits={"validation": other})
         rule = f"be under the protocol of {ours}, with checkpoint 'step-80', got checkpoint 'other'"
         self.assertEqual(str(caught.exception), f"{other}: the receipts must {rule}")
+        again = self.file("again.jsonl", [a], looks=1)
+        with self.assertRaises(NoComparison) as caught:
+            Report.of(ours, splits={"validation": again})
+        rule = f"be of another split than those of {ours}, got 'test' again"
+        self.assertEqual(str(caught.exception), f"{again}: the receipts must {rule}")
         with self.assertRaises(ValueError) as caught:
             Report.of(ours, baselines={"uniform": ours})
         message = "Report.of: baselines must have other names than 'uniform', got 'uniform'"
@@ -333,14 +338,15 @@ class Checks(ReportCase):
 class Warnings(ReportCase):
     def test_each_says_what_is_the_matter(self) -> None:
         one = receipt("a", 1.0, 1, 3)
-        unended = receipt("a", 1.0, 1, 3, n_eos=0, eos_nll=0.0)
+        unended, ended = (receipt("a", 1.0, 1, 3, n_eos=n, eos_nll=0.0) for n in (0, 1))
         looked = "this split (test) was looked at 3 times before this run: used to choose, a test"
         for receipts, fields, words in [
             ([receipt("a", 7.0, 1, 3)], {}, "the mean nll is above ln V"),
             ([one], {"looks": 3}, looked),
             ([receipt("a", -1e-6, 1, 3)], {}, "nll sums below 0 by rounding, which count as 0: 1"),
             ([one, receipt("b", 0.0, 0, 3)], {}, "documents without a scored target: 1"),
-            ([unended], {"eos_id": 2, "eos_scored": True}, "documents: 1, but ends of a text that were scored: 0"),
+            ([unended], {"eos_id": 2, "eos_scored": True}, "a text that were scored: 0, where the protocol has 1"),
+            ([ended], {"eos_id": 2}, "ends of a text that were scored: 1, where the protocol has 0"),
             ([one], {}, "without a BOS a document's first token is no target"),
         ]:
             with self.subTest(words):

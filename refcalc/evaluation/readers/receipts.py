@@ -5,9 +5,9 @@ __all__ = ["LOOKED_FOR", "read", "recognises"]
 from collections.abc import Iterator
 from typing import Any
 
-from refcalc.evaluation.log import Receipts
 from refcalc.evaluation.readers.log import Document, Findings
 from refcalc.evaluation.readers.records import Record
+from refcalc.evaluation.reading import Receipts
 
 LOOKED_FOR = "refcalc receipts (a first line with the protocol)"
 
