@@ -23,7 +23,7 @@ __all__ = [
     "penalise_repetition",
 ]
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from math import inf, isfinite
 from typing import Any
 
@@ -38,7 +38,7 @@ def add_bias(logits: Row, bias: Mapping[int, float]) -> list[float]:
     >>> add_bias([1.0, 2.0], {1: 0.5})
     [1.0, 2.5]
     """
-    added = {i: _check.finite("add_bias", f"bias[{i}]", b) for i, b in bias.items()}
+    added = {i: _check.finite("add_bias", f"bias[{i}]", b) for i, b in _pairs("add_bias", "bias", bias)}
     return _changed("add_bias", logits, "bias", bias, lambda z, i: z + added[i])
 
 
@@ -62,9 +62,12 @@ def penalise_frequency(logits: Row, counts: Mapping[int, int], penalty: float) -
     >>> penalise_frequency([1.0, 1.0], {1: 3}, 0.5)
     [1.0, -0.5]
     """
-    each = _check.finite("penalise_frequency", "penalty", penalty)
-    times = {i: _check.count("penalise_frequency", f"counts[{i}]", n) for i, n in counts.items()}
-    return _changed("penalise_frequency", logits, "counts", counts, lambda z, i: z - times[i] * each)
+    name, each = "penalise_frequency", _check.finite("penalise_frequency", "penalty", penalty)
+    times = {
+        i: _check.real(name, f"counts[{i}]", _check.count(name, f"counts[{i}]", n))
+        for i, n in _pairs(name, "counts", counts)
+    }
+    return _changed(name, logits, "counts", counts, lambda z, i: z - times[i] * each)
 
 
 def penalise_presence(logits: Row, generated: Collection[int], penalty: float) -> list[float]:
@@ -84,7 +87,7 @@ def ban(logits: Row, ids: Collection[int]) -> list[float]:
     [1.0, 2.0, -inf]
     """
     row = _row("ban", logits)
-    for token in ids:
+    for token in _check.iterable("ban", "ids", ids):
         row[_check.target("ban", "ids", token, len(row))] = -inf
     return row
 
@@ -167,12 +170,19 @@ def _row(function: str, logits: Row) -> list[float]:
     return _check.floats(function, "logits", _check.row(function, "logits", logits))
 
 
+def _pairs(function: str, argument: str, values: Any) -> Iterable[tuple[Any, Any]]:
+    """Return the items of a mapping from ids to numbers."""
+    if not isinstance(values, Mapping):
+        _check.refuse(function, argument, "be a mapping from ids to numbers", values, TypeError)
+    return values.items()
+
+
 def _changed(
     function: str, logits: Row, argument: str, ids: Collection[int], change: Callable[[float, int], float]
 ) -> list[float]:
     """Return the row with change(z, i) for the score z of each of the ids; -inf stays what it is."""
     row = _row(function, logits)
-    for i in {_check.target(function, argument, token, len(row)) for token in ids}:
+    for i in {_check.target(function, argument, token, len(row)) for token in _check.iterable(function, argument, ids)}:
         if (z := row[i]) > -inf:
             row[i] = change(z, i)
             _refuse_overflow(function, i, z, row[i])

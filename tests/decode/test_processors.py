@@ -139,6 +139,17 @@ class Refusals(unittest.TestCase):
             self.assert_refused(message, function, [0.0, 1.0], *ids)
         self.assert_refused("ban: ids must lie in [0, 2), got -1", ban, [0.0, 1.0], [-1])
 
+    def test_what_holds_no_ids(self) -> None:
+        for message, function, *rest in [
+            ("add_bias: bias must be a mapping from ids to numbers, got [(0, 1.0)]", add_bias, [(0, 1.0)]),
+            ("penalise_frequency: counts must be a mapping from ids to numbers, got [1]", penalise_frequency, [1], 2.0),
+            ("penalise_presence: generated must be iterable, got 1", penalise_presence, 1, 2.0),
+            ("penalise_repetition: seen must be iterable, got None", penalise_repetition, None, 2.0),
+            ("ban: ids must be iterable, got 1", ban, 1),
+            ("ban: ids must be a whole number, got '1'", ban, "1"),
+        ]:
+            self.assert_refused(message, function, [0.0, 1.0], *rest, kind=TypeError)
+
     def test_parameters(self) -> None:
         row = [0.0, 1.0]
         for message, function, *rest in [
@@ -152,6 +163,12 @@ class Refusals(unittest.TestCase):
             ("penalise_repetition: penalty must be above 0, got 0.0", penalise_repetition, [0], 0.0),
             ("penalise_frequency: penalty must be finite, got inf", penalise_frequency, {0: 1}, inf),
             ("penalise_frequency: counts[0] must be at least 0, got -1", penalise_frequency, {0: -1}, 1.0),
+            (
+                f"penalise_frequency: counts[0] must be within the range of a double, got 1{'0' * 17}...{'0' * 19}",
+                penalise_frequency,
+                {0: 10**400},
+                0.0,
+            ),
             ("penalise_presence: penalty must be a number, got nan", penalise_presence, [0], nan),
             ("add_bias: bias[1] must be finite, got -inf", add_bias, {1: -inf}),
         ]:
