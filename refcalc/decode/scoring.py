@@ -3,7 +3,6 @@
 __all__ = ["constrained_nll", "sequence_logprob"]
 
 from collections.abc import Sequence
-from math import fsum
 from typing import Any
 
 from refcalc import _check
@@ -11,6 +10,7 @@ from refcalc._check import Nested
 from refcalc.decode.generate import NextLogits, Rows
 from refcalc.decode.pipeline import check_policy, processed, some_prompt
 from refcalc.decode.policy import Policy
+from refcalc.exact_sum import ExactSum
 from refcalc.softmax import row_nll
 
 _NORMALISERS = ("none", "tokens", "bytes", "chars")
@@ -44,7 +44,7 @@ def constrained_nll(
     Raises ValueError for more tokens than max_new, tokens after an eos, none to average, and whatever greedy refuses;
     TypeError for what is of another kind.
 
-    Accuracy: 5 ulp a token of the processed row, 1 for the sum and 1 for the mean.
+    Accuracy: 5 ulp a token of the processed row; the sum is exact and it, or the mean, rounded once.
     """
     name = "constrained_nll"
     _check.choice(name, "reduction", reduction, ("sum", "mean", "none"))
@@ -64,7 +64,7 @@ def constrained_nll(
         losses.append(row_nll(name, f"rows[{t}]", row, f"tokens[{t}]", token))
     if reduction == "none":
         return losses
-    return fsum(losses) / (_some(name, len(losses)) if reduction == "mean" else 1)
+    return ExactSum(losses) / (_some(name, len(losses)) if reduction == "mean" else 1)
 
 
 def sequence_logprob(
@@ -100,7 +100,7 @@ def sequence_logprob(
     Raises ValueError for lengths that differ, ids outside [0, V), rows of different V or that are no logits, a count
     below 1, left out or not asked for, and no tokens to divide by; TypeError for what is of another kind.
 
-    Accuracy: 5 ulp a token (all have one sign), 1 for the sum and 1 for the quotient.
+    Accuracy: 5 ulp a token (all have one sign); their sum is exact, it or the quotient is rounded once.
     """
     name = "sequence_logprob"
     _check.choice(name, "normalise", normalise, _NORMALISERS)
@@ -111,7 +111,7 @@ def sequence_logprob(
         row = _check.row(name, f"rows[{t}]", given[t])
         losses.append(row_nll(name, f"rows[{t}]", row, f"tokens[{t}]", token))
         _check.same_length(name, f"rows[{t}]", row, "rows[0]", len(given[0]))
-    return 0.0 - fsum(losses) / _divisor(name, normalise, len(ids), bytes=n_bytes, chars=n_chars)
+    return 0.0 - ExactSum(losses) / _divisor(name, normalise, len(ids), bytes=n_bytes, chars=n_chars)
 
 
 # --- private ---------------------------------------------------------------------------------------------------------

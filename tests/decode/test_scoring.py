@@ -43,7 +43,9 @@ class Constrained(unittest.TestCase):
             arguments = model, receipt.ids, receipt.policy
             self.assertEqual(constrained_nll(*arguments, prompt=[1, 2], reduction="none"), losses)
             self.assertEqual(constrained_nll(*arguments, prompt=[1, 2]), fsum(losses))
-            self.assertEqual(constrained_nll(*arguments, prompt=[1, 2], reduction="mean"), fsum(losses) / len(losses))
+            self.assertEqual(
+                constrained_nll(*arguments, prompt=[1, 2], reduction="mean"), ExactSum(losses) / len(losses)
+            )
 
     def test_rows_that_were_kept_score_as_the_model_does(self) -> None:
         model, ids = table_model(6), [3, 3, 0, 5]
@@ -61,6 +63,14 @@ class Constrained(unittest.TestCase):
         self.assertEqual(constrained_nll([row], [0], policy), inf)
         self.assertEqual(constrained_nll([row, row], [2, 0], Policy(eos=0, min_new=2)), inf)
         self.assertLess(constrained_nll([row] * 3, [2, 1, 0], Policy(eos=0, min_new=2)), inf)
+
+    def test_a_sum_beyond_the_doubles_is_infinite_and_its_mean_is_not(self) -> None:
+        rows, ids = [[1e308, 0.0]] * 2, [1, 1]
+        self.assertEqual(constrained_nll(rows, ids, Policy()), inf)
+        self.assertEqual(constrained_nll(rows, ids, Policy(), reduction="mean"), 1e308)
+        self.assertEqual(sequence_logprob(rows, ids), -inf)
+        self.assertEqual(sequence_logprob(rows, ids, normalise="tokens"), -1e308)
+        self.assertEqual(sequence_logprob([[0.0, 0.0]], [0], normalise="bytes", n_bytes=10**400), 0.0)
 
     def test_nothing(self) -> None:
         self.assertEqual(constrained_nll([], [], Policy()), 0.0)
