@@ -38,9 +38,9 @@ class GenerationReceipt:
     >>> GenerationReceipt.from_dict(receipt.to_dict()) == receipt
     True
 
-    Raises ValueError for steps that the policy cannot have generated: none, too many or too few, or tokens after an
-    eos; for a log-probability above 0 or nan; and where tokens were drawn and there is no seed.  TypeError for what is
-    of another kind.
+    Raises ValueError for steps that the policy cannot have generated: none, too many or too few, tokens after an eos,
+    an eos within min_new, or a banned token; for a log-probability above 0 or nan; and where tokens were drawn and
+    there is no seed.  TypeError for what is of another kind.
     """
 
     prompt: tuple[int, ...]
@@ -70,6 +70,11 @@ class GenerationReceipt:
             _check.refuse(name, f"steps[{ended.index(True)}].token", "be the last, it is an eos", self.ids)
         if not ended or len(ended) > most or (len(ended) < most and not ended[-1]):
             _check.refuse(name, "steps", "end with an eos or at max_new", self.ids)
+        if ended[-1] and len(ended) <= self.policy.min_new:
+            _check.refuse(name, "steps", f"be more than min_new ({self.policy.min_new}), an eos included", self.ids)
+        for i, token in enumerate(self.ids):
+            if token in self.policy.banned:
+                _check.refuse(name, f"steps[{i}].token", "be none of policy.banned", token)
 
     @property
     def ids(self) -> tuple[int, ...]:

@@ -113,6 +113,13 @@ class Refusals(unittest.TestCase):
             ),
         ]:
             self.assert_refused(f"GenerationReceipt: {message}", GenerationReceipt, (0,), policy, None, steps)
+        policy = Policy(temperature=0, eos=9, min_new=1, max_new=3, banned=[4])
+        for message, steps in [
+            ("steps must be more than min_new (1), an eos included, got (9,)", (end,)),
+            ("steps[1].token must be none of policy.banned, got 4", (step, Step(4, -1.0, -1.0), end)),
+        ]:
+            self.assert_refused(f"GenerationReceipt: {message}", GenerationReceipt, (0,), policy, None, steps)
+        self.assertEqual(GenerationReceipt((0,), policy, None, (step, end)).ids, (1, 9))
         message = "GenerationReceipt: seed must be given where the policy is not greedy, got None"
         self.assert_refused(message, GenerationReceipt, (0,), Policy(max_new=1), None, (step,))
         message = "GenerationReceipt: seed must be at least 0, got -1"
