@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 SHOWN_EVERY = 10_000  # documents
 
-DESCRIPTION = """Look at texts, and at a run over them, before its numbers are believed: pass, fail, or not known.
+DESCRIPTION = """Look at texts, and at a run over them, before its numbers are believed: pass,
+fail, or not known.
 
 Documents are JSON lines, read as a stream:
 
@@ -24,15 +25,19 @@ Documents are JSON lines, read as a stream:
 
     id         text or a whole number, each once in all splits
     text       the original text
-    split      its split; where lines do not say it, the name of the file without what follows the dot
-    tokens     its token ids: with them unknown tokens are counted, and with receipts every target is looked for
+    split      its split; where lines do not say it, the name of the file
+               without what follows the dot
+    tokens     its token ids: with them unknown tokens are counted, and with
+               receipts every target is looked for
 
-The texts: invalid UTF-8 and where, empty documents, ids used twice, duplicates in a split and across splits.
+The texts: invalid UTF-8 and where, empty documents, ids used twice, duplicates
+in a split and across splits.
 
-The run, from files of receipts (one for each split), in the order in which a loss is to be doubted: digests of corpus
-and tokenizer, a receipt for each document, targets that no window scored, EOS, losses that are not finite, the uniform
-baseline at log V, the weights before and after; and only where none of these fails, the gap between train and held-out
-text.
+The run, from files of receipts (one for each split), in the order in which a
+loss is to be doubted: digests of corpus and tokenizer, a receipt for each
+document, targets that no window scored, EOS, losses that are not finite, the
+uniform baseline at log V, the weights before and after; and only where none of
+these fails, the gap between train and held-out text.
 """
 
 STATUSES = "Exit status: 0 if nothing fails, 1 if a check fails, 2 for bad input."

@@ -21,19 +21,27 @@ SHORT = 10_000  # bytes: in a shorter text the headers of xz, some 60 bytes, are
 MOST_EXPONENT = 3  # digits: the power of ten of a longer one may take minutes to write out
 BYTE_ORDER_MARK = "\ufeff"
 
-DESCRIPTION = """What models that anybody has need for a text, in bits per character and per byte: lower is better.
+DESCRIPTION = """What models that anybody has need for a text, in bits per character and per
+byte: lower is better.
 
     uniform       every character of the vocabulary alike
-    unigram       how frequent each character is in the training text, add-one smoothed
-    gzip and co.  the compressed length of the evaluation text alone, headers counted
-    primed        how much longer a compressed training text grows with the evaluation text behind it
-    Kneser-Ney    interpolated modified Kneser-Ney of each order, fitted on the training text
+    unigram       how frequent each character is in the training text, add-one
+                  smoothed
+    gzip and co.  the compressed length of the evaluation text alone, headers
+                  counted
+    primed        how much longer a compressed training text grows with the
+                  evaluation text behind it
+    Kneser-Ney    interpolated modified Kneser-Ney of each order, fitted on the
+                  training text
 
-The vocabulary is every character of both texts.  A byte order mark at the start of a file is no character of its text
-and is left out.  The table goes from the worst to the best: a trained model that does not need less than the last line,
-whichever model that is, has not yet earned its training.  Below 10,000 bytes of evaluation text the headers of the
-compressors and xz's steps of 4 bytes show in their lines, and a warning says so.  So does one where the evaluation text
-stands in the training text, or where the primed difference is negative, as it may be for a few bytes.
+The vocabulary is every character of both texts.  A byte order mark at the start
+of a file is no character of its text and is left out.  The table goes from the
+worst to the best: a trained model that does not need less than the last line,
+whichever model that is, has not yet earned its training.  Below 10,000 bytes of
+evaluation text the headers of the compressors and xz's steps of 4 bytes show in
+their lines, and a warning says so.  So does one where the evaluation text
+stands in the training text, or where the primed difference is negative, as it
+may be for a few bytes.
 """
 
 

@@ -1,35 +1,6 @@
-"""The batch format that all commands read: a JSON object whose keys are the keywords of a batch.
+"""The batch format that the commands of losses and mistakes read: JSON whose keys are the keywords of a batch."""
 
-    logits           [B][T][V] or [T][V]: numbers inline, or an array file beside the JSON file
-    tokens           [B][T] or [T]: token ids
-    labels           like tokens: the targets before the shift, -100 where ignored; the tokens themselves if left out
-    attention_mask   like tokens: 1 for a token, 0 for padding
-    prompt_lengths   [B] (one number beside a single [T]): tokens of each sequence that are a prompt and not scored
-    document_ids     like tokens: the document of each token of a packed sequence
-    groups           lists of indices of sequences: each list is one micro-batch, or what one rank holds
-    weight, label_smoothing
-                     options of the loss, as cross_entropy defines them
-    vocab_size       the classes that exist, where rows of logits are padded
-    ignore_index     what labels hold where they are ignored, if not -100
-    bos_id, eos_id, pad_id, unk_id
-                     ids with a meaning; a BOS after a BOS at the head is no target
-    window, stride, max_length, aux, pieces
-                     how the text was read, and what else a mistake may need: see refcalc.Batch
-    text             the text of the scored targets, one string or a list with one for each sequence: gives n_bytes,
-                     n_chars and n_words
-    n_bytes, n_chars, n_words
-                     or these counts themselves, for all sequences or a list with one for each
-    comment          anything
-
-With nll, [D][n] or [n], instead of logits and tokens, it holds records: the nll of each scored token, and mask.
-
-An array file is named by its path, relative to the JSON file ("logits.npy", "batch.safetensors"), or by an object
-with the keywords of open_array: {"path": "logits.f32", "dtype": "float32", "shape": [2, 8, 50257]}.  It is read row by
-row.  Numbers that are not finite are the strings "inf", "-inf" and, in rows that are not scored, "nan"; bare NaN and
-Infinity are refused.
-"""
-
-__all__ = ["read_batch", "read_evidence"]
+__all__ = ["FORMAT", "read_batch", "read_evidence"]
 
 from math import inf, nan
 from pathlib import Path, PurePath
@@ -37,6 +8,47 @@ from typing import Any
 
 from refcalc import _check, _json
 from refcalc.evidence import Batch, Records
+
+FORMAT = """The file is a JSON object whose keys are the keywords of a batch:
+
+    logits           [B][T][V] or [T][V]: numbers inline, or an array file
+                     beside the JSON file
+    tokens           [B][T] or [T]: token ids
+    labels           like tokens: the targets before the shift, -100 where
+                     ignored; the tokens themselves if left out
+    attention_mask   like tokens: 1 for a token, 0 for padding
+    prompt_lengths   [B] (one number beside a single [T]): tokens of each
+                     sequence that are a prompt and not scored
+    document_ids     like tokens: the document of each token of a packed
+                     sequence
+    groups           lists of indices of sequences: each list is one
+                     micro-batch, or what one rank holds
+    weight, label_smoothing
+                     options of the loss, as cross_entropy defines them
+    vocab_size       the classes that exist, where rows of logits are padded
+    ignore_index     what labels hold where they are ignored, if not -100
+    bos_id, eos_id, pad_id, unk_id
+                     ids with a meaning; a BOS after a BOS at the head is no
+                     target
+    window, stride, max_length, aux, pieces
+                     how the text was read, and what else a mistake may need:
+                     see refcalc.Batch
+    text             the text of the scored targets, one string or a list with
+                     one for each sequence: gives n_bytes, n_chars and n_words
+    n_bytes, n_chars, n_words
+                     or these counts themselves, for all sequences or a list
+                     with one for each
+    comment          anything
+
+With nll, [D][n] or [n], instead of logits and tokens, it holds records: the nll
+of each scored token, and mask.
+
+An array file is named by its path, relative to the JSON file ("logits.npy",
+"batch.safetensors"), or by an object with the keywords of open_array:
+{"path": "logits.f32", "dtype": "float32", "shape": [2, 8, 50257]}.  It is read
+row by row.  Numbers that are not finite are the strings "inf", "-inf" and, in
+rows that are not scored, "nan"; bare NaN and Infinity are refused.
+"""
 
 NOT_FINITE = {"inf": inf, "-inf": -inf, "nan": nan}
 

@@ -17,7 +17,11 @@ PER = {"target": "n_targets", "byte": "n_bytes", "char": "n_chars", "word": "n_w
 NAMES = {"target": "target", "byte": "byte", "char": "character", "word": "word"}
 UNITS: dict[str, Callable[[float], float]] = {"nats": float, "bits": units.nats_to_bits, "perplexity": units.perplexity}
 
-RECEIPTS = """The receipts are JSON lines, one document each, as `refcalc.evaluate` writes them or with less:
+RECEIPTS = """How far a loss would move with other documents, and whether two systems differ
+on the same ones.
+
+The receipts are JSON lines, one document each, as `refcalc.evaluate` writes
+them or with less:
 
     document       the id of the document, text or a whole number, each once
     nll_sum        its nll sum in nats: a number, or text as a Tally writes it
@@ -25,22 +29,28 @@ RECEIPTS = """The receipts are JSON lines, one document each, as `refcalc.evalua
     n_bytes, n_chars, n_words
                    what these targets cover, where it was counted
     n_documents    1, as a Tally writes it
-    group          the group it belongs to (an author, a template), text or a whole number
+    group          the group it belongs to (an author, a template), text or a
+                   whole number
     comment        anything
 
-A line may be a Tally's to_dict() with a document id.  Documents without a target are left out, and counted.
+A line may be a Tally's to_dict() with a document id.  Documents without a
+target are left out, and counted.
 """
 
 METHODS = """The methods, how to draw as many documents as there are, with replacement:
 
-    random    from the numbers of random.Random(seed).random() alone: the same draws on every Python, and fast (default)
-    choice    one document after the other by rng.choice(documents), as the algorithm is published (Efron & Tibshirani
-              1993, 13.3; Koehn 2004): the same law, and the very draws of code that is written so; slower
-    exact     nothing is drawn: every possible resample counts with its probability; up to 10 documents, or groups
+    random    from the numbers of random.Random(seed).random() alone: the same
+              draws on every Python, and fast (default)
+    choice    one document after the other by rng.choice(documents), as the
+              algorithm is published (Efron & Tibshirani 1993, 13.3; Koehn
+              2004): the same law, and the very draws of code that is written
+              so; slower
+    exact     nothing is drawn: every possible resample counts with its
+              probability; up to 10 documents, or groups
 
-With --against, the difference is RECEIPTS minus the other: below 0 the first is the lower, which is the better.  In
-each resample both have the same documents.  Files of other documents, or of other counts, are not compared: exit
-status 1.
+With --against, the difference is RECEIPTS minus the other: below 0 the first is
+the lower, which is the better.  In each resample both have the same documents.
+Files of other documents, or of other counts, are not compared: exit status 1.
 """
 
 

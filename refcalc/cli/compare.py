@@ -14,30 +14,40 @@ if TYPE_CHECKING:
 
 KINDS = ("intervention", "paired-retraining")
 
-DESCRIPTION = """Compare two files of receipts, document by document, where their protocols allow it.
+DESCRIPTION = """Compare two files of receipts, document by document, where their protocols allow
+it.
 
-    checkpoint, dtype, looks, criteria     may differ: every quantity is compared
-    tokenizer, vocab_size                  differ: bits per byte and per character are what is left
-    window, stride, BOS, EOS, corpus,      differ: nothing is compared
-      split
+    checkpoint, dtype, looks, criteria
+               may differ: every quantity is compared
+    tokenizer, vocab_size
+               differ: bits per byte and per character are what is left
+    window, stride, BOS, EOS, corpus, split
+               differ: nothing is compared
 
---despite FIELD compares nonetheless, and says so; --despite documents compares those that both files have.
+--despite FIELD compares nonetheless, and says so; --despite documents compares
+those that both files have.
 
-The difference is OURS minus THEIRS: below 0 ours is the better.  Its interval is drawn over the documents, the same for
-both; it says nothing of what another seed of training would change (`refcalc seeds`).
+The difference is OURS minus THEIRS: below 0 ours is the better.  Its interval
+is drawn over the documents, the same for both; it says nothing of what another
+seed of training would change (`refcalc seeds`).
 
-An ablation names its kind: an intervention on a frozen checkpoint, or a paired retraining; and brings a record of each
-arm, OURS first, as JSON:
+An ablation names its kind: an intervention on a frozen checkpoint, or a paired
+retraining; and brings a record of each arm, OURS first, as JSON:
 
-    {"name": "control", "kind": "paired-retraining", "base_digest": "sha256:...", "trajectory_digest": "sha256:...",
-     "updates": 40, "targets": 4676, "parameters": 1000, "trainable_parameters": 1000, "seconds": 3.5}
+    {"name": "control", "kind": "paired-retraining",
+     "base_digest": "sha256:...", "trajectory_digest": "sha256:...",
+     "updates": 40, "targets": 4676, "parameters": 1000,
+     "trainable_parameters": 1000, "seconds": 3.5}
 
-    base_digest        the weights it starts from: the frozen checkpoint, or the initial weights
-    trajectory_digest  the windows it went through in their order (refcalc.evaluation.ablation.trajectory_digest);
-                       arms of other windows are not compared
+    base_digest        the weights it starts from: the frozen checkpoint, or the
+                       initial weights
+    trajectory_digest  the windows it went through in their order
+                       (refcalc.evaluation.ablation.trajectory_digest); arms of
+                       other windows are not compared
 """
 
-STATUSES = "Exit status: 0 if the two were compared, 1 if the comparison is refused, 2 for bad input."
+STATUSES = """Exit status: 0 if the two were compared, 1 if the comparison is refused, 2 for
+bad input."""
 
 
 def add_to(subparsers: Any) -> None:

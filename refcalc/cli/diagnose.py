@@ -13,6 +13,10 @@ from refcalc.cli._numbers import allow_negative
 QUANTITIES = "mean_nll nll_sum perplexity bits_per_token bits_per_byte bits_per_char byte_perplexity word_perplexity"
 DTYPES = "float64 float32 float16 bfloat16"
 SHORT = {"fp64": "float64", "fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
+QUANTITY = f"what it claims to be: {', '.join(QUANTITIES.split())} (default: mean_nll)"
+DESCRIPTION = """Compute what each known mistake, and each two of different steps, would have
+made of a batch, and name those that give the reported number.
+"""
 STATUSES = "Exit status: 0 if the number is right, 1 if it is not, 2 for bad input."
 
 
@@ -21,13 +25,13 @@ def add_to(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "diagnose",
         help="name the mistake that gives a wrong number",
-        description=batch_file.__doc__,
+        description=f"{DESCRIPTION}\n{batch_file.FORMAT}",
         epilog=STATUSES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", help="a batch, or records, in JSON")
     parser.add_argument("number", help="the reported number; it stands for everything that is rounded to it")
-    parser.add_argument("--quantity", default="mean_nll", choices=QUANTITIES.split(), help="what it claims to be")
+    parser.add_argument("--quantity", default="mean_nll", metavar="NAME", choices=QUANTITIES.split(), help=QUANTITY)
     parser.add_argument(
         "--dtype",
         default="float64",

@@ -13,18 +13,23 @@ from typing import Any, Self
 from refcalc import _json
 from refcalc.cli import _files
 
-DESCRIPTION = """Run the functions of a file, say which are right, and name what is wrong in the others.
+DESCRIPTION = """Run the functions of a file, say which are right, and name what is wrong in the
+others.
 
-Exercises: loss (log_softmax, log_softmax_naive, token_loss, sequence_loss, perplexity, shifted_loss, unshifted_loss,
-masked_loss, bits_per_token), evaluation (token_mean, bits_per_byte, document_report, windows, bootstrap_range,
-greedy), baselines (uniform_nll, add_alpha_unigram, bits_per_char, mean_and_std); or one of your own, an Exercise that
-a file of Python defines: FILE.py:NAME.  Without a file to grade, the functions of the exercise are listed: what they
-are called with, and what they return.
+Exercises: loss (log_softmax, log_softmax_naive, token_loss, sequence_loss,
+perplexity, shifted_loss, unshifted_loss, masked_loss, bits_per_token),
+evaluation (token_mean, bits_per_byte, document_report, windows,
+bootstrap_range, greedy), baselines (uniform_nll, add_alpha_unigram,
+bits_per_char, mean_and_std); or one of your own, an Exercise that a file of
+Python defines: FILE.py:NAME.  Without a file to grade, the functions of the
+exercise are listed: what they are called with, and what they return.
 
-The numbers are fresh each time; --seed repeats those of a run.  The file runs in a process of its own with limits of
-time and memory.  That keeps accidents away and is no sandbox: it can read and write what you can.
+The numbers are fresh each time; --seed repeats those of a run.  The file runs
+in a process of its own with limits of time and memory.  That keeps accidents
+away and is no sandbox: it can read and write what you can.
 """
-STATUSES = "Exit status: 0 if every function is right (or listed), 1 if one is not, 2 where nothing could be run."
+STATUSES = """Exit status: 0 if every function is right (or listed), 1 if one is not, 2 where
+nothing could be run."""
 COLOURS = {"right": "32", "missing": "33"}
 RED = "31"
 INDENTED: dict[str, Any] = {"width": 80, "initial_indent": "    ", "subsequent_indent": "    "}

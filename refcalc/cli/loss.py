@@ -18,6 +18,9 @@ from refcalc.targets import mask_padding, mask_prompt
 
 NAME = "causal_lm_loss"  # whose refusals these are
 TEXT_COUNTS = ("n_bytes", "n_chars", "n_words")
+DESCRIPTION = """Take a batch of logits and token ids through the five steps of a loss, and print
+the right number beside those that it is mistaken for.
+"""
 METRICS = {  # what each is called in a table, and what it needs
     "mean_nll": ("nats per target", "n_targets"),
     "perplexity": ("perplexity per target", "n_targets"),
@@ -34,7 +37,7 @@ def add_to(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "loss",
         help="the loss of a batch of logits, step by step, beside the numbers it is mistaken for",
-        description=batch_file.__doc__,
+        description=f"{DESCRIPTION}\n{batch_file.FORMAT}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", help="a batch in JSON")

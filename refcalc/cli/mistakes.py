@@ -7,6 +7,8 @@ import json
 import textwrap
 from typing import Any
 
+WIDTH = 80
+
 
 def add_to(subparsers: Any) -> None:
     """Add the command to the parser of the command line."""
@@ -47,10 +49,11 @@ def _list(mistakes: Any) -> list[str]:
 
 
 def _table(sentences: dict[str, str]) -> list[str]:
-    return [
-        textwrap.fill(f"{name:<28} {sentence}", 118, initial_indent="  ", subsequent_indent=" " * 31)
-        for name, sentence in sentences.items()
-    ]
+    return [line for name, sentence in sentences.items() for line in _wrapped(f"  {name:<28} {sentence}", 31)]
+
+
+def _wrapped(text: str, indent: int = 0) -> list[str]:
+    return textwrap.wrap(text, WIDTH, break_on_hyphens=False, subsequent_indent=" " * indent)
 
 
 def _explained(mistake: Any) -> list[str]:
@@ -63,10 +66,8 @@ def _explained(mistake: Any) -> list[str]:
         "changes": ", ".join(mistake.quantities) if mistake.step in _STEPS else "",
         "reports": mistake.reports,
     }
-    lines = [f"{mistake.name}{aliases}: {mistake.sort}, step {mistake.step}", "", mistake.done, ""]
-    lines += [
-        textwrap.fill(f"{name:<10} {text}", 118, subsequent_indent=" " * 11) for name, text in parts.items() if text
-    ]
+    lines = [f"{mistake.name}{aliases}: {mistake.sort}, step {mistake.step}", "", *_wrapped(mistake.done), ""]
+    lines += [line for name, text in parts.items() if text for line in _wrapped(f"{name:<10} {text}", 11)]
     return [*lines, "", *mistake.witness.splitlines()]
 
 

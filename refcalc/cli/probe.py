@@ -8,18 +8,24 @@ from typing import Any
 
 from refcalc import _json
 
-DESCRIPTION = """A small batch on which the mistakes give different numbers, in the JSON format of the other commands.
+DESCRIPTION = """A small batch on which the mistakes give different numbers, in the JSON format
+of the other commands.
 
-Give your own loss logits[..., :vocab_size] (the rows have more columns than there are classes) and the labels of the
-comment, and compare what it returns with the answers; `refcalc diagnose` names what is wrong.  The comment holds
+Give your own loss logits[..., :vocab_size] (the rows have more columns than
+there are classes) and the labels of the comment, and compare what it returns
+with the answers; `refcalc diagnose` names what is wrong.  The comment holds
 
     answers           the right number for each quantity
-    labels_to_score   the labels before the shift, -100 wherever nothing is scored: at padding, prompts, ignored labels,
-                      starts of documents, a second BOS, and first tokens after padding
+    labels_to_score   the labels before the shift, -100 wherever nothing is
+                      scored: at padding, prompts, ignored labels, starts of
+                      documents, a second BOS, and first tokens after padding
     told apart by QUANTITY in float32
-                      mistakes that no other one, and no two together, give the number of
-    hidden            mistakes that change nothing here, so that no number on this batch shows them
-    coincide          groups of mistakes, or of two together, that give the same number
+                      mistakes that no other one, and no two together, give the
+                      number of
+    hidden            mistakes that change nothing here, so that no number on
+                      this batch shows them
+    coincide          groups of mistakes, or of two together, that give the same
+                      number
 """
 
 

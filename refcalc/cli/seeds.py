@@ -12,12 +12,14 @@ from refcalc.cli import _files, _numbers
 
 DESCRIPTION = """The mean of runs that differ in their seed alone, and how far they scatter.
 
-With --against, or with --difference, whether a difference is within the noise, unclear or real: at most one standard
-error of the difference is within the noise, beyond that and the t bound it is real.  An unclear one comes with the
-seeds on each side that would find a true difference of this size in 80 % of cases (its power; one time in five they
-still miss it).
+With --against, or with --difference, whether a difference is within the noise,
+unclear or real: at most one standard error of the difference is within the
+noise, beyond that and the t bound it is real.  An unclear one comes with the
+seeds on each side that would find a true difference of this size in 80 % of
+cases (its power; one time in five they still miss it).
 
-Runs that are all alike show no noise, and no difference can be weighed against it: exit status 1.
+Runs that are all alike show no noise, and no difference can be weighed against
+it: exit status 1.
 """
 
 NO_NOISE = "no noise seen"
