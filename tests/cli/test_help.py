@@ -11,9 +11,10 @@ from refcalc.cli import COMMANDS, main
 
 def shown(*arguments: str) -> list[str]:
     """Return the lines that a command prints before it leaves."""
-    with contextlib.redirect_stdout(io.StringIO()) as out, mock.patch.dict(os.environ, COLUMNS="80"):
-        with contextlib.suppress(SystemExit):
-            main(arguments)
+    out = io.StringIO()
+    columns = mock.patch.dict(os.environ, COLUMNS="80")
+    with columns, contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
+        main(arguments)
     return out.getvalue().splitlines()
 
 
