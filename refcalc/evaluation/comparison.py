@@ -118,7 +118,8 @@ def _table(result: ReportComparison) -> Iterator[str]:
     yield _row("", "ours", "theirs", "difference", share, "to", "lower")
     for each in result.quantities:
         numbers = each.expressed()
-        cells = [_number(numbers[name]) for name in ("ours", "theirs", "difference", "low", "high")]
+        named = zip(("ours", "theirs", "difference", "low", "high"), COLUMNS, strict=False)
+        cells = [_number(numbers[name], width) for name, width in named]
         yield _row(each.name, *cells, "-" if each.ours_lower is None else f"{100 * each.ours_lower:.3g} %")
     yield ""
     yield "difference: ours minus theirs, below 0 ours is the better; lower: the share of"
@@ -178,8 +179,11 @@ def _cell(value: str | float) -> str:
     return text if len(text) < 27 else f"{text[:23]}..."
 
 
-def _number(x: float | None) -> str:
-    return "-" if x is None else f"{x:.5g}"
+def _number(x: float | None, width: int) -> str:
+    """Return a number in up to 5 digits, and in fewer where a column has no room for them and a space."""
+    if x is None:
+        return "-"
+    return next(text for digits in (5, 4, 3, 2, 1) if len(text := f"{x:.{digits}g}") < width or digits == 1)
 
 
 def _times(n: int) -> str:

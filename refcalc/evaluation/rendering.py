@@ -96,13 +96,15 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
 def _head(report: Content) -> Iterator[str]:
     protocol, total = report.protocol, report.total
     looked = {0: "not looked at before", 1: "looked at once before"}
+    words = looked.get(protocol.looks, f"looked at {protocol.looks:,} times before")
     yield report.source
     yield ""
     yield f"protocol    {protocol.digest[:23]}..."
-    yield f"split       {protocol.split}, {looked.get(protocol.looks, f'looked at {protocol.looks} times before')}"
-    carried = f", {protocol.carried_context} rows carried" if protocol.carried_context else ""
+    yield from _wrapped("split       ", f"{protocol.split}, {words}")
+    carried = f", {protocol.carried_context:,} rows carried" if protocol.carried_context else ""
     windows = "" if report.n_windows is None else f"{report.n_windows:,} "
-    yield f"windows     {windows}of {protocol.window} rows{carried}; V = {protocol.vocab_size:,}, {protocol.dtype}"
+    size = f"{windows}of {protocol.window:,} rows{carried}"
+    yield from _wrapped("windows     ", f"{size}; V = {protocol.vocab_size:,}, {protocol.dtype}")
     bos = {"none": "none", "first": "before the first window", "every": "before every window"}[protocol.bos]
     yield f"ends        BOS {bos}; EOS {'scored' if protocol.eos_scored else 'not scored'}"
     yield f"documents   {total.n_documents:,}"

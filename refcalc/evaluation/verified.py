@@ -22,7 +22,7 @@ def sentences(verification: Any) -> list[str]:
         lines.append(f"{verification.n_documents_agree} numbers about single documents agree.")
     for check in verification.checks:
         if check.diagnosis:
-            lines += ["", *check.diagnosis.splitlines()]
+            lines += ["", *_fitting(check.diagnosis)]
     n = verification.n_contradictions
     if n:
         shown = len(verification.contradictions)
@@ -65,7 +65,7 @@ def _totals(tally: Any) -> list[str]:
     counts = {name: getattr(tally, f"n_{name}") for name in ("documents", "targets", "bytes", "chars", "words")}
     known = {name: n for name, n in counts.items() if n or (n == 0 and name != "documents")}
     given = ", ".join(f"{n:,} {name[:-1] if n == 1 else name}" for name, n in known.items())
-    lines = [f"{given}; nll sum {float(tally.nll_sum)!r} nats"]
+    lines = wrap(f"{given}; nll sum {float(tally.nll_sum)!r} nats", WIDTH)
     return lines + [f"  {name:<16}{value!r}" for name, value in metrics(tally).items()]
 
 
@@ -90,6 +90,12 @@ def _table(checks: tuple[Check, ...]) -> list[str]:
 def _row(cells: tuple[str, ...], width: int, numbers: list[int]) -> str:
     line = f"{cells[0]:<{width}} {cells[1]:>{numbers[0]}} {cells[2]:>{numbers[1]}}"
     return f"{line}  {cells[3]}" if len(line) + 2 + len(cells[3]) <= WIDTH else f"{line}\n{'':<{width}} {cells[3]}"
+
+
+def _fitting(text: str) -> list[str]:
+    """Return the lines of a text, those that are too long broken and indented as they were."""
+    indented = [(line, line[: len(line) - len(line.lstrip())]) for line in text.splitlines()]
+    return [part for line, indent in indented for part in wrap(line, WIDTH, subsequent_indent=indent) or [""]]
 
 
 def _wrapped(texts: Any) -> list[str]:

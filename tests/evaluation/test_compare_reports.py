@@ -451,6 +451,10 @@ class Options(unittest.TestCase):
         )
         self.assertLessEqual(max(map(len, str(result).splitlines())), 80)
         self.assertIn("\nlooked at   before ours never, before theirs 3 times\n", str(result))
+        sure = [receipts(under(), *(receipt(i, x * (i + 1), 9000, n_words=5) for i in range(9))) for x in (0.9, 0.95)]
+        table = str(compare_reports(*sure, draws=20)).splitlines()
+        rows = [line.split() for line in table if line.startswith(("bits", "nats"))][:4]
+        self.assertEqual([len(row) for row in rows], [10] * 4, rows)  # three words, five numbers, 100 %
         record = json.loads(json.dumps(result.to_dict(), allow_nan=False))
         self.assertEqual(record["quantities"][1]["difference"], result.quantities[1].expressed()["difference"])
         self.assertEqual(record["differences"]["looks"], [0, 3])

@@ -5,6 +5,7 @@ import random
 import tempfile
 import unittest
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 from math import exp, inf, log
 from pathlib import Path
@@ -365,7 +366,9 @@ class Text(ReportCase):
                     n_eos=10**6, eos_nll=ExactSum([1e9]), n_unk=0, unk_nll=ExactSum())
             for i in range(7)
         ]  # fmt: skip
-        text = str(Report.of(write(Path(self.folder / "r.jsonl"), COUNTED, *big)))
+        wide_open = {"split": "a split " * 20, "window": 10**9, "stride": 1, "vocab_size": 10**9, "looks": 10**9}
+        under = replace(COUNTED, **wide_open)
+        text = str(Report.of(write(Path(self.folder / "r.jsonl"), under, *big)))
         wide = [line for line in text.splitlines()[1:] if len(line) > 80]
         self.assertEqual(wide, [])
 

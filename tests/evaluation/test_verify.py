@@ -207,13 +207,12 @@ class Words(Files):
         wide = {"perplexity": 12.182493960703473, "byte_perplexity": 4.4816890703380645, "bits_per_byte": 2.164}
         for reported, last in (
             (wide, "Agrees."),
-            ({**wide, "mean_nll": 3}, "Disagrees: 1 of 4 numbers are not what the log gives."),
+            ({**wide, "mean_nll": "1.7"}, "Disagrees: 1 of 4 numbers are not what the log gives."),
             ({}, "Complete: nothing was published to be compared."),
         ):
             lines = str(self.verify(*TWO, reported=reported)).split("\n")
             self.assertEqual(lines[-1], last)
-            table = lines[1:-1] if "mean_nll" not in reported else lines[1:15]
-            self.assertLessEqual(max(map(len, table)), 80)
+            self.assertLessEqual(max(map(len, lines[1:])), 80)
         same = self.verify({"id": 1, "nlls": [1.5]}, {"id": 1, "nlls": [1.5]})
         self.assertEqual(str(same).split("\n")[-1], "Disagrees: the files contradict themselves.")
 
