@@ -180,6 +180,9 @@ class LossLab(unittest.TestCase):
             self.assertAlmostEqual(got, value, delta=6e-7)
         self.assertAlmostEqual(number_after("exp(nats) =", printed), exp(want[0]), delta=6e-7)
         self.assertIn("-inf        -800.0", printed)
+        self.assertIn("these three as losses: inf, and 280.0\n", printed)
+        real, places = (sum(scored[0][1:]) for scored in (mask, [[1] * len(mask[0])]))
+        self.assertAlmostEqual(number_after("of the count:", printed), want[0] * real / places, delta=6e-7)
         self.assertTrue(printed.endswith("9 of 9 right: exercise loss, seed 4\n"), printed)
 
 

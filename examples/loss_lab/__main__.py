@@ -29,6 +29,8 @@ def when_to_take_the_logarithm() -> None:
     for score, first, second, true in zip(DEEP, naive, stable, exact, strict=True):
         print(f"   {score:>8}{first:>20}{second:>14}{true:>25}")
     print("   a probability that underflows has no logarithm; one that was never formed keeps it")
+    means = [refcalc.masked_mean([-x for x in logs], [1] * len(logs)) for logs in (naive, stable)]
+    print(f"   the mean of these three as losses: {means[0]}, and {means[1]}")
 
 
 def from_a_position_to_perplexity(rows: list[list[float]], tokens: list[int]) -> None:
@@ -53,6 +55,9 @@ def four_numbers(rows: list[list[float]], tokens: list[int], mask: list[int]) ->
         masked = loss.masked_loss(scored, targets, real)
         unmasked = loss.masked_loss(scored, targets, everything[: len(targets)])
         print(f"   {'shifted' if shifted else 'not shifted':<12} masked {masked:.6f}   padding scored {unmasked:.6f}")
+    right = loss.masked_loss(rows[:-1], tokens[1:], mask[1:])
+    halfway = right * sum(mask[1:]) / len(mask[1:])  # the wrong way
+    print(f"   padding left out of the sum and not of the count: {halfway:.6f}, too good as well")
 
 
 def bits(rows: list[list[float]], tokens: list[int]) -> None:
