@@ -111,7 +111,7 @@ def multi_head_attention(
     Traceback (most recent call last):
     ValueError: multi_head_attention: query must hold a multiple of key's 2 heads, got 3
 
-    Raises as scaled_dot_product_attention does, and ValueError for heads that do not divide or differ in length.
+    Raises as scaled_dot_product_attention does, and ValueError for heads that do not divide or differ in size.
 
     Accuracy: each head is that of scaled_dot_product_attention, to the bit.
     """
@@ -187,6 +187,7 @@ class _Rule:
         self.name = name
         self.read = read
         self.scale = None if scale is None else _check.finite(name, "scale", scale)
+        self._widths: dict[str, tuple[str, int]] = {}  # of d and d_v: the row that set it, and what it is
 
     def attend(self, query: tuple[str, Any], key: tuple[str, Any], value: tuple[str, Any]) -> tuple[Matrix, Matrix]:
         """Return the output and the weights of one head; each argument comes with the name that a refusal gives it."""
@@ -195,11 +196,10 @@ class _Rule:
         if not len(q):
             return [], []
         needed = sorted({j for places in self.read for j in places})
-        queries = self._vectors(query[0], q, range(len(q)))
-        width = len(queries[0])
-        keys = self._vectors(key[0], k, needed, (f"{query[0]}[0]", width))
-        values = self._vectors(value[0], v, needed)
-        scale = 1.0 / sqrt(width) if self.scale is None else self.scale
+        queries = self._vectors("d", query[0], q, range(len(q)))
+        keys = self._vectors("d", key[0], k, needed)
+        values = self._vectors("d_v", value[0], v, needed)
+        scale = 1.0 / sqrt(len(queries[0])) if self.scale is None else self.scale
         output, weights = [], []
         for i, places in enumerate(self.read):
             products = [_product(queries[i], keys[j], scale) for j in places]
@@ -211,24 +211,30 @@ class _Rule:
             for j, w in zip(places, p, strict=True):
                 row[j] = w
             weights.append(row)
-            output.append([_product(p, column) for column in zip(*(values[j] for j in places), strict=True)])
+            output.append([_average(p, column) for column in zip(*(values[j] for j in places), strict=True)])
         return output, weights
 
-    def _vectors(
-        self, argument: str, rows: Sequence[Any], wanted: Iterable[int], like: tuple[str, int] | None = None
-    ) -> dict[int, list[float]]:
-        """Return the wanted rows as floats, all as wide as the row called like[0], or as the first of them."""
+    def _vectors(self, width: str, argument: str, rows: Sequence[Any], wanted: Iterable[int]) -> dict[int, list[float]]:
+        """Return the wanted rows as floats, all as wide as the first that was d, or d_v, numbers wide."""
         result: dict[int, list[float]] = {}
         for i in wanted:
             at = f"{argument}[{i}]"
             row = _check.items(self.name, at, rows[i])
             if not len(row):
                 _check.refuse(self.name, at, "hold at least one number", 0)
-            like = like or (at, len(row))
-            if len(row) != like[1]:
-                _check.refuse(self.name, at, f"hold {like[1]} numbers as {like[0]} does", len(row))
+            first, size = self._widths.setdefault(width, (at, len(row)))
+            if len(row) != size:
+                _check.refuse(self.name, at, f"hold {size} numbers as {first} does", len(row))
             result[i] = [_check.finite(self.name, f"{at}[{c}]", x) for c, x in enumerate(row)]
         return result
+
+
+def _average(weights: Sequence[float], xs: Sequence[float]) -> float:
+    """Return the sum of weight x.  Weights that round to a sum above 1 take it beyond no x, the largest double say."""
+    result = _product(weights, xs)
+    if isfinite(result):
+        return result
+    return max(xs) if _product(weights, [0.5 * x for x in xs]) > 0.0 else min(xs)
 
 
 def _product(xs: Sequence[float], ys: Sequence[float], scale: float = 1.0) -> float:

@@ -130,6 +130,18 @@ class Invariants(unittest.TestCase):
         )
         self.assertEqual(padded, (want, [[*row, 0.0, 0.0, 0.0] for row in weights]))
 
+    def test_no_average_leaves_the_doubles(self) -> None:
+        """Five weights of 0.2 are above 1 together."""
+        largest = 1.7976931348623157e308
+        for signs in ([1.0] * 5, [-1.0] * 5):
+            values = [[sign * largest, 1.0] for sign in signs]
+            for scale in range(20):
+                q, k = [[1.0]], [[0.1 * scale * i] for i in range(5)]
+                ((x, _),) = scaled_dot_product_attention(q, k, values)
+                self.assertLessEqual(abs(x / values[0][0] - 1.0), 2.0 * 2.0**-52)
+        mixed = scaled_dot_product_attention([[0.0]], [[0.0], [-0.0]], [[largest], [-largest]])
+        self.assertEqual(mixed, [[0.0]])
+
     def test_keys_after_a_query_are_not_read(self) -> None:
         rows = [[1.0, 0.5], [0.5, -1.0], [nan, nan]]
         self.assertEqual(
@@ -191,7 +203,7 @@ class Refusals(unittest.TestCase):
             self.assertEqual(str(caught.exception), f"scaled_dot_product_attention: {message}")
 
     def test_several_heads(self) -> None:
-        one, two = [[1.0], [2.0]], [[1.0]]
+        one, two, wide = [[1.0], [2.0]], [[1.0]], [[1.0, 2.0], [3.0, 4.0]]
         for arguments, message in [
             (([one] * 3, [one] * 2, [one] * 2), "query must hold a multiple of key's 2 heads, got 3"),
             (([], [one], [one]), "query must hold a multiple of key's 1 heads, got 0"),
@@ -201,6 +213,8 @@ class Refusals(unittest.TestCase):
             (([one, two], [one], [one]), "query[1] must be as long as query[0] (2), got 1"),
             (([one, one], [one], [two]), "value[0] must be as long as key[0] (2), got 1"),
             (([one, one], [one, [[1.0], [nan]]], [one, one]), "key[1][1][0] must be a number, got nan"),
+            (([one, wide], [one, wide], [one, one]), "query[1][0] must hold 1 numbers as query[0][0] does, got 2"),
+            (([one, one], [one, one], [one, wide]), "value[1][0] must hold 1 numbers as value[0][0] does, got 2"),
         ]:
             with self.subTest(message=message), self.assertRaises(ValueError) as caught:
                 multi_head_attention(*arguments)
