@@ -190,6 +190,21 @@ class Gradients(unittest.TestCase):
                     size = abs(log(pi / qi)) + kl if pi else 0.0
                     self.assertLessEqual(abs(Decimal(g) - want), Decimal(25.0 * u * pi * size))
 
+    def test_neighbours_by_decimal(self) -> None:
+        """Where p and q are close, d[i] may be far below the common error of all d, a share of sum |p - q|."""
+        for seed in range(150):
+            rng = Random(seed)
+            xs = [rng.gauss(0.0, 1.0) for _ in range(2 + seed % 6)]
+            ys = [x + 10.0 ** -(seed % 13) * rng.gauss(0.0, 1.0) for x in xs]
+            by_q, by_p = kl_slopes(xs, ys)
+            p, kl = softmax(xs), kl_divergence(xs, ys)
+            far = kl + 2.0 * fsum(abs(float(each)) for each in by_q)
+            with self.subTest(seed=seed):
+                got = kl_divergence_gradient(xs, ys, of="p_logits")
+                for g, want, pi in zip(got, by_p, p, strict=True):
+                    size = abs(float(want) / pi + kl) + far  # d[i] is p (d - KL) / p + KL
+                    self.assertLessEqual(abs(Decimal(g) - want), Decimal(25.0 * 2.0**-53 * pi * size))
+
     def test_two_that_are_nearly_certain_keep_their_digits(self) -> None:
         got = kl_divergence_gradient([0.0, -40.0], [0.0, -42.0])[0]
         want = kl_slopes([0.0, -40.0], [0.0, -42.0])[0][0]
@@ -272,6 +287,8 @@ class ZLoss(unittest.TestCase):
         self.assertEqual(z_loss([1.5, -inf], coefficient=2.0), 4.5)
         self.assertEqual(z_loss_gradient([1.5, -inf], coefficient=2.0), [6.0, 0.0])
         self.assertEqual(z_loss([1e200], coefficient=1.0), inf)
+        self.assertEqual(z_loss_gradient([1e308, 0.0], coefficient=10.0), [inf, 0.0])
+        self.assertEqual(z_loss_gradient([1e308, 1e308], coefficient=1.0), [1e308, 1e308])
         self.assertEqual(z_loss([[3.0]], [-100], reduction="sum"), 0.0)
         self.assertEqual(z_loss([5.0], coefficient=0.0), 0.0)
 

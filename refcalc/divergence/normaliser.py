@@ -101,8 +101,8 @@ def z_loss_gradient(
     c, given = begin(rows, logits, targets, coefficient, reduction)
 
     def scored(names: tuple[str, str], row: Sequence[Any], *_: Any) -> list[float]:
-        slope = 2.0 * c * _logsumexp(rows.name, names[0], row)
-        return [slope * p for p in row_softmax(rows.name, names[0], row)[0]]
+        size, shares = _logsumexp(rows.name, names[0], row), row_softmax(rows.name, names[0], row)[0]
+        return [2.0 * (c * (size * p)) for p in shares]  # in this order no inf meets a share of 0
 
     nested, slopes, shares = rows.walk(scored, lambda classes: [0.0] * classes, logits, given)
     if reduction == "mean":
