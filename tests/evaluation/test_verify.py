@@ -197,6 +197,18 @@ class Reports(Files):
             with self.subTest(path):
                 self.assertFalse(self.verify_with(wrong).agrees)
 
+    def test_a_report_may_name_any_number_of_the_worst_documents(self) -> None:
+        for n in (0, 1, 2):
+            self.assertTrue(self.verify_with(Report.of(self.path, worst=n).to_dict()).agrees)
+        wrong = {**self.report, "worst": self.report["worst"][1:]}
+        self.assertFalse(self.verify_with(wrong).agrees)
+
+    def test_a_part_of_a_report_of_another_kind_is_refused_by_its_name(self) -> None:
+        for key in ("baselines", "splits", "figures", "total"):
+            with self.subTest(key), self.assertRaises(TypeError) as caught:
+                self.verify_with({**self.report, key: 7})
+            self.assertEqual(str(caught.exception), f"{self.beside}: line 1: {key} must be an object, got 7")
+
     def test_a_report_of_another_protocol_is_found(self) -> None:
         wrong = {**self.report, "protocol_digest": "sha256:0"}
         self.assertIn("protocol_digest says 'sha256:0'", self.verify_with(wrong).contradictions[0])

@@ -8,6 +8,7 @@ from typing import Any
 from refcalc.evaluation.readers.log import Findings
 from refcalc.evaluation.readers.published import claims_of
 from refcalc.evaluation.readers.records import Record
+from refcalc.evaluation.readers.values import items, table
 from refcalc.evaluation.report import Report
 
 LOOKED_FOR = "beside receipts, a refcalc report in JSON"
@@ -34,8 +35,10 @@ def claims(record: Record) -> dict[str, Any]:
 
 def hold(record: Record, receipts: str, found: Findings) -> None:
     """Hold everything else that a report says against the one that its receipts give."""
-    published, own = record.printed(), Report.of(receipts).to_dict()
-    alone = set(published.get("baselines") or ()) <= {"uniform"} and not published.get("splits")
+    published = record.printed()
+    own = Report.of(receipts, worst=len(items(record, "worst", published.get("worst")))).to_dict()
+    baselines, splits = (table(record, key, published.get(key)) for key in ("baselines", "splits"))
+    alone = baselines.keys() <= {"uniform"} and not splits
     if not alone:
         found.unverified[f"{record.place}: {', '.join(OF_OTHERS)}"] = "receipts of other runs have a part in them"
     for key in own:
