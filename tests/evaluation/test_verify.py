@@ -203,6 +203,12 @@ class Reports(Files):
         wrong = {**self.report, "worst": self.report["worst"][1:]}
         self.assertFalse(self.verify_with(wrong).agrees)
 
+    def test_receipts_of_other_runs_leave_the_rest_to_be_held(self) -> None:
+        report = Report.of(self.path, baselines={"itself": self.path}).to_dict()
+        self.assertTrue(self.verify_with(report).agrees)
+        for key in ("warnings", "macro_mean_nll", "checks"):
+            self.assertFalse(self.verify_with({**report, key: None}).agrees, key)
+
     def test_a_part_of_a_report_of_another_kind_is_refused_by_its_name(self) -> None:
         for key in ("baselines", "splits", "figures", "total"):
             with self.subTest(key), self.assertRaises(TypeError) as caught:

@@ -12,7 +12,7 @@ from refcalc.evaluation.readers.values import items, table
 from refcalc.evaluation.report import Report
 
 LOOKED_FOR = "beside receipts, a refcalc report in JSON"
-OF_OTHERS = ("baselines", "splits", "criteria", "warnings")  # what receipts of other runs have a part in
+OF_OTHERS = ("baselines", "splits", "criteria")  # what receipts of other runs have a part in
 LIBM = 2.0**-50
 NOT_NUMBERS = ("file", "note")
 
