@@ -23,7 +23,7 @@ from refcalc.decode.processors import (
 from refcalc.decode.shares import first_reaching
 from refcalc.softmax import softmax
 
-_SAMPLING = {"temperature", "top_k", "top_p"}  # processors without a say in which score is the largest
+_SAMPLING = {"temperature", "top_k", "top_p"}  # processors that a greedy policy leaves out
 
 
 def process(logits: Row, policy: Policy, prompt: Sequence[int] = (), generated: Sequence[int] = ()) -> list[float]:
@@ -33,8 +33,9 @@ def process(logits: Row, policy: Policy, prompt: Sequence[int] = (), generated: 
     prompt, generated: the ids so far; penalties and the minimum length ask what was generated, the repetition penalty
         also what the prompt holds, wherever the model's context begins.
 
-    A greedy policy leaves out temperature, top-k and top-p, which do not change the largest score: its processed
-    log-probabilities are those after bias, penalties and bans, as transformers and vLLM report them.
+    A greedy policy leaves out temperature, top-k and top-p, wherever its order has them (at its end they would not
+    change the largest score): its processed log-probabilities are those after bias, penalties and bans, as transformers
+    and vLLM report them.
 
     >>> process([5.0, 2.0, 1.0], Policy(banned=[0], temperature=0.5))
     [-inf, 4.0, 2.0]

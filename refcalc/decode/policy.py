@@ -31,7 +31,7 @@ TIES = "lowest index"
 class Policy:
     """A decoding policy: everything besides the model, the prompt and a seed that decides what is generated.
 
-    temperature: scores are divided by it; 0 means greedy, the largest score.
+    temperature: scores are divided by it; 0 means greedy, the largest score, and top_k and top_p then say nothing.
     top_k: only so many of the largest scores stay.  top_p: only the fewest of the largest whose probability together is
         at least top_p, in (0, 1].  None: all stay.
     repetition_penalty: above 0; tokens of the prompt and of what was generated have a score below 0 multiplied by it,

@@ -76,6 +76,12 @@ class Row(unittest.TestCase):
         self.assertEqual(process([1.0, 3.0, 9.0, 3.0], policy), [1.0, 3.0, -inf, 3.0])
         self.assertEqual(distribution([1.0, 3.0, 9.0, 3.0], policy), [0.0, 1.0, 0.0, 0.0])
 
+    def test_greedy_leaves_them_out_wherever_the_order_has_them(self) -> None:
+        policy = Policy(temperature=0, top_k=1, top_p=0.1, banned=[2], order=(*ORDER[6:], *ORDER[:6]))
+        self.assertEqual(process([0.0, 1.0, 2.0], policy), [0.0, 1.0, -inf])
+        with self.assertRaises(ValueError):  # the one that top-k keeps is banned
+            process([0.0, 1.0, 2.0], replace(policy, temperature=1e-3))
+
     def test_the_standard_orders_of_truncation_leave_the_largest(self) -> None:
         for names in permutations(["temperature", "top_k", "top_p"]):
             policy = Policy(temperature=3.0, top_k=2, top_p=0.4, order=(*ORDER[:6], *names))
