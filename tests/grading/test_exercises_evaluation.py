@@ -161,6 +161,33 @@ class WrittenByHand(ExerciseCase):
         self.assert_names("windows", cut(1, 1), "windows-apart")
         self.assert_names("windows", chunks, "window-start-unscored")
         self.assert_names("windows", lambda *call: cut(0, 1)(*call)[:1], "silent-truncation")
+        self.assert_names("windows", lambda tokens, n: [
+            (tokens[i : i + n], tokens[i + 1 : i + n + 1]) for i in range(0, len(tokens), n)
+        ], "window-without-target")  # fmt: skip
+        self.assert_names("windows", lambda tokens, n: [
+            (tokens[i : i + n], tokens[i + 1 : i + n + 1]) for i in range(0, len(tokens) - 1, n)
+        ], "last-input-without-target")  # fmt: skip
+
+    def test_draws_that_are_not_sorted(self):
+        def answer(documents, draws, seed):
+            rng, means = random.Random(seed), []
+            for _ in range(draws):
+                sample = [rng.choice(documents) for _ in documents]
+                means.append(fsum(s for s, _ in sample) / sum(n for _, n in sample))
+            return means[int(0.025 * (draws - 1))], means[int(0.975 * (draws - 1))]
+
+        self.assert_names("bootstrap_range", answer, "not-sorted")
+
+    def test_generation_as_if_the_model_remembered(self):
+        def answer(next_logits, prompt, eos, max_new, banned):
+            new, read = [], prompt
+            while len(new) < max_new and eos not in new:
+                logits = [-inf if i in banned else z for i, z in enumerate(next_logits(read))]
+                new.append(logits.index(max(logits)))
+                read = new[-1:]
+            return new
+
+        self.assert_names("greedy", answer, "newest-token-only")
 
 
 if __name__ == "__main__":

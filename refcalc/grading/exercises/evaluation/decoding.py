@@ -90,6 +90,13 @@ WRONG: dict[str, Callable[[Logits, list[int], int, int, Collection[int]], list[i
         "Append each new id to what the model reads.",
         lambda model, prompt, *rest: greedy(lambda ids: model(prompt), prompt, *rest),
     ),
+    "newest-token-only": explained(
+        "Once it has read the prompt, the model is given the newest id alone, as if it remembered the rest.",
+        "Give it the prompt and all new ids at each step.",
+        lambda model, prompt, *rest: greedy(
+            lambda ids: model(ids if len(ids) == len(prompt) else ids[-1:]), prompt, *rest
+        ),
+    ),
     "last-token-only": explained(
         "The model is given the last token alone, so that it has no context.",
         "Give it the prompt and all new ids.",

@@ -9,6 +9,7 @@ __all__ = ["FUNCTION"]
 from collections.abc import Callable, Iterator
 from math import fsum
 from random import Random
+from typing import Any
 
 from refcalc.grading.exercise import Arguments, Function
 from refcalc.grading.exercises._shared import average, below, explained
@@ -36,16 +37,20 @@ def by_choice(rng: Random, documents: Documents) -> Documents:
     return [rng.choice(documents) for _ in documents]
 
 
-def drawn(
+def as_drawn(
     documents: Documents,
     draws: int,
     seed: int,
     draw: Callable[[Random, Documents], Documents] = by_choice,
     mean: Callable[[Documents], float] = pooled,
 ) -> list[float]:
-    """Return the draws in order of size."""
     rng = Random(seed)
-    return sorted(mean(draw(rng, documents)) for _ in range(draws))
+    return [mean(draw(rng, documents)) for _ in range(draws)]
+
+
+def drawn(documents: Documents, draws: int, seed: int, **how: Any) -> list[float]:
+    """Return the draws in order of size."""
+    return sorted(as_drawn(documents, draws, seed, **how))
 
 
 def ends(means: list[float], share: float = 0.025, last: int | None = None) -> Range:
@@ -85,6 +90,11 @@ WRONG: dict[str, Callable[[Documents, int, int], Range]] = {
         "The ends are the draws at int(0.025 draws) and int(0.975 draws).",
         "Places are counted from 0 to draws - 1: take int(0.025 (draws - 1)) and int(0.975 (draws - 1)).",
         lambda documents, draws, seed: ends(drawn(documents, draws, seed), last=draws),
+    ),
+    "not-sorted": explained(
+        "The ends are taken from the draws as they came.",
+        "Sort them first: the ends are the means that 2.5 % of them lie below, and above.",
+        lambda documents, draws, seed: ends(as_drawn(documents, draws, seed)),
     ),
     "ninety-percent": explained(
         "The ends leave out 5 % of the draws on each side, so that 90 % lie between them.",

@@ -31,12 +31,27 @@ def padded(tokens: list[int], length: int) -> list[Window]:
     return [((inputs + zeros)[:length], (wanted + zeros)[:length]) for inputs, wanted in windows(tokens, length)]
 
 
+def uneven(tokens: list[int], length: int, starts: int) -> list[Window]:
+    """Return windows that begin below starts, and hold the last token as an input too."""
+    return [(tokens[i : i + length], tokens[i + 1 : i + 1 + length]) for i in range(0, starts, length)]
+
+
 WRONG: dict[str, Callable[[list[int], int], list[Window]]] = {
     "window-start-unscored": lambda tokens, length: cut(tokens, length - 1, length),
     "windows-apart": explained(
         "A window begins behind the last target of the one before it, so that its first token is no target.",
         "Begin with that target: it is the first input of the next window.",
         lambda tokens, length: cut(tokens, length, length + 1),
+    ),
+    "last-input-without-target": explained(
+        "The last token is an input, though nothing follows it: the last window has more inputs than targets.",
+        "Cut the inputs of a window to as many as it has targets.",
+        lambda tokens, length: uneven(tokens, length, len(tokens) - 1),
+    ),
+    "window-without-target": explained(
+        "The last token is an input, though nothing follows it, even where it is alone in its window.",
+        "Let windows begin before the last token, and cut their inputs to as many as there are targets.",
+        lambda tokens, length: uneven(tokens, length, len(tokens)),
     ),
     "tail-dropped": lambda tokens, length: [pair for pair in windows(tokens, length) if len(pair[0]) == length],
     "silent-truncation": lambda tokens, length: windows(tokens, length)[:1],
