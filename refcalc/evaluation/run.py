@@ -5,7 +5,7 @@ __all__ = ["Document", "evaluate"]
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import exp, inf
 from typing import Any, NamedTuple, runtime_checkable
 from typing import Protocol as Protocol_
@@ -14,6 +14,7 @@ from refcalc import _check
 from refcalc._check import Nested
 from refcalc.evaluation.log import ReceiptLog
 from refcalc.evaluation.protocol import Protocol
+from refcalc.evaluation.reading import Receipts, Source
 from refcalc.evaluation.receipt import Receipt
 from refcalc.evaluation.report import Report
 from refcalc.exact_sum import ExactSum
@@ -59,7 +60,9 @@ def evaluate(
     *,
     scores: str = "logits",
     progress: Callable[[int], object] | None = None,
-    **options: Any,
+    baselines: Mapping[str, Source | Receipts] | None = None,
+    splits: Mapping[str, Source | Receipts] | None = None,
+    worst: int = 5,
 ) -> Report:
     """Return the report of scoring every target of every document once, having written its receipts.
 
@@ -73,7 +76,7 @@ def evaluate(
         last byte as if it had not been killed.  None keeps the receipts in memory.
     scores: "logits", or "log_probabilities" in the protocol's log_base.
     progress: called with the number of documents done; by default a terminal's standard error shows it.
-    options: baselines, splits and worst, as Report.of takes them.
+    baselines, splits, worst: what the report is to hold beside it, as Report.of takes them.
 
     >>> digests = {"tokenizer": "letters", "corpus": "v1", "checkpoint": "uniform"}
     >>> protocol = Protocol(vocab_size=4, split="test", window=8, bos="first", bos_id=0, **digests)
@@ -95,6 +98,7 @@ def evaluate(
         _check.refuse("evaluate", "model", "be a function, or have a method nll", model, TypeError)
     if scores == "logits" and protocol.log_base != "e":
         _check.refuse("evaluate", "protocol.log_base", "be 'e' for logits", protocol.log_base)
+    worst = _check.count("evaluate", "worst", worst)  # before the work, not after it
     if "words" in protocol.units:
         _check.choice("evaluate", "protocol.word_rule", protocol.word_rule, ("white space",))
     given: set[str | int] = set()
@@ -114,7 +118,7 @@ def evaluate(
             rule = f"hold {min(log.done - given, key=str)!r}, of which {log.path} has a receipt"
             raise ValueError(f"evaluate: documents must {rule}, got {len(given)} others")
         log.end()
-        return Report.of(log.receipts(), **options)
+        return Report.of(log.receipts(), baselines=baselines, splits=splits, worst=worst)
 
 
 # --- one document ----------------------------------------------------------------------------------------------------

@@ -134,6 +134,13 @@ class Refusals(unittest.TestCase):
             evaluate(documents, scored_by, under, **options)
         self.assertEqual(str(caught.exception), f"evaluate: {message}")
 
+    def test_what_the_report_is_to_hold_is_looked_at_before_the_work(self) -> None:
+        asked: list[list[int]] = []
+        for options, kind in (({"worst": -1}, ValueError), ({"wurst": 1}, TypeError)):
+            with self.assertRaises(kind):
+                evaluate([("a", [3, 3], "x")], asked.append, protocol(vocab_size=V), **options)  # type: ignore[arg-type]
+        self.assertEqual(asked, [])
+
     def test_documents(self) -> None:
         put, end = "not be the BOS, which the protocol puts there", "end with the EOS 1, which the protocol scores"
         ended = {"eos_id": 1, "eos_scored": True}
