@@ -73,6 +73,10 @@ def read_criteria(text: str) -> tuple[Criterion, ...]:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"read_criteria: text must be TOML, got {error}") from None
+    except ValueError:  # Python's own limit on the digits of an int
+        raise ValueError("read_criteria: text must hold numbers of at most 4,300 digits, got a longer one") from None
+    except RecursionError:
+        raise ValueError("read_criteria: text must not nest so deeply, got too many levels of [ or {") from None
     return criteria_of("read_criteria", "text", tables)
 
 
@@ -97,7 +101,7 @@ def _criterion(function: str, argument: str, name: str, table: Any) -> Criterion
         if isinstance(value, bool) or value == "":
             rule = "be a number" if key == size else "be a number or a name"
             _check.refuse(function, f"{argument}.{key}", rule, value)
-    margin = _check.not_negative(function, f"{argument}.{size}", margin, finite=True)
+    margin = _check.not_negative(function, f"{argument}.{size}", margin, finite=True) + 0.0  # -0.0 is 0.0
     if not isinstance(reference, str):
-        reference = _check.finite(function, f"{argument}.{other}", reference)
+        reference = _check.finite(function, f"{argument}.{other}", reference) + 0.0
     return Criterion(name, table["metric"], kind, reference, margin)

@@ -142,8 +142,10 @@ class Protocol:
     def from_json(cls, text: str) -> "Protocol":
         """Return the protocol that to_json wrote.
 
-        Raises ValueError for another set of keys, and whatever Protocol refuses.
+        Raises ValueError for another set of keys, and whatever Protocol refuses; TypeError for what is no text.
         """
+        if not isinstance(text, str):
+            _check.refuse("Protocol.from_json", "text", "be text", text, TypeError)
         try:
             record = _json.read(text)
         except ValueError as error:

@@ -74,6 +74,12 @@ class Fields(unittest.TestCase):
         self.assertEqual((again, again.digest, hash(again)), (given, given.digest, hash(given)))
         self.assertEqual(json.loads(given.to_json())["criteria"]["it learns"]["by"], 1.0)
 
+    def test_equal_protocols_have_equal_digests_whatever_the_sign_of_a_zero(self) -> None:
+        for field in ("reference", "margin"):
+            one, other = (Criterion("a", "mean_nll", "below", 1.0, 0.0)._replace(**{field: x}) for x in (0.0, -0.0))
+            self.assertEqual(protocol(criteria=(one,)), protocol(criteria=(other,)))
+            self.assertEqual(protocol(criteria=(one,)).digest, protocol(criteria=(other,)).digest)
+
     def test_the_digest_is_the_sha256_of_the_text_and_stays_what_it_was(self) -> None:
         """Files that were written by an earlier version must still be gone on with: the literal is not to move."""
         text = protocol().to_json()
@@ -137,6 +143,8 @@ class Refusals(unittest.TestCase):
             with self.subTest(message), self.assertRaises((ValueError, TypeError)) as caught:
                 Protocol.from_json(text)
             self.assertEqual(str(caught.exception), message)
+        with self.assertRaisesRegex(TypeError, "^Protocol.from_json: text must be text, got None$"):
+            Protocol.from_json(None)  # type: ignore[arg-type]
 
 
 class Digests(unittest.TestCase):
@@ -178,6 +186,8 @@ class Criteria(unittest.TestCase):
         keys = "have a name and the keys metric, below, by or metric, within, of"
         for text, message in [
             ("[a", "text must be TOML, got "),
+            (f"a = {'[' * 10_000}", "text must not nest so deeply, got too many levels of [ or {"),
+            (f"a = 1{'0' * 5000}", "text must hold numbers of at most 4,300 digits, got a longer one"),
             ("a = 1", "text['a'] must be a table, got 1"),
             ("[a]\nmetric = 'mean_nll'", f"text['a'] must {keys}, got ['metric']"),
             ("[a]\nmetric = 'mean_nll'\nwithin = 1", f"text['a'] must {keys}, got ['metric', 'within']"),
