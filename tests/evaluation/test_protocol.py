@@ -200,7 +200,7 @@ class Criteria(unittest.TestCase):
             ("[a]\nmetric = 'mean_nll'\nbelow = true", "text['a'].below must be a number or a name, got True"),
             ("[a]\nmetric = 'mean_nll'\nbelow = ''", "text['a'].below must be a number or a name, got ''"),
         ]:  # fmt: skip
-            with self.subTest(text), self.assertRaises((ValueError, TypeError)) as caught:
+            with self.subTest(text[:60]), self.assertRaises((ValueError, TypeError)) as caught:
                 read_criteria(text)
             self.assertTrue(str(caught.exception).startswith(f"read_criteria: {message}"), caught.exception)
 
