@@ -5,6 +5,7 @@ __all__ = ["add_to", "run"]
 import argparse
 import json
 import os
+import re
 import sys
 from textwrap import wrap
 from threading import Lock, Timer
@@ -82,7 +83,10 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     status = 0 if verdict.right else 1
     if options.json:
         return json.dumps(_json.plain(verdict.record()), indent=1, allow_nan=False), status
-    return "\n".join(verdict.lines(_painted if _in_colour() else str)), status
+    lines = verdict.lines(_painted if _in_colour() else str)
+    if all(each.status == "missing" for each in verdict.functions.values()):
+        lines += _meant(options.file)
+    return "\n".join(lines), status
 
 
 # --- private ---------------------------------------------------------------------------------------------------------
@@ -109,6 +113,17 @@ def _listed(exercise: Any, as_json: bool) -> str:
         functions = [{"signature": each.signature, "returns": each.returns} for each in exercise.functions]
         return json.dumps({"exercise": exercise.name, "functions": functions}, indent=1)
     return "\n".join(line for each in exercise.functions for line in (each.signature, *wrap(each.returns, **INDENTED)))
+
+
+def _meant(path: str) -> list[str]:
+    """Return the exercise whose functions a file defines, as the text has it, in a line that recommends it."""
+    from refcalc.grading.exercises import EXERCISES  # noqa: PLC0415 (other commands do not need it)
+
+    with open(path, encoding="utf-8", errors="replace") as file:
+        defined = {*re.findall(r"^def (\w+)", file.read(), re.MULTILINE)}
+    there = {name: sum(each.name in defined for each in exercise.functions) for name, exercise in EXERCISES.items()}
+    likely = max(there, key=lambda name: there[name])
+    return [f"the file has functions of another exercise: --exercise {likely}"] if there[likely] else []
 
 
 def _aliases(options: argparse.Namespace) -> dict[str, str]:

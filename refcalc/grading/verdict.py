@@ -8,6 +8,7 @@ from inspect import getdoc
 from typing import Any, NamedTuple
 
 from refcalc.grading.exercise import Arguments, Function, Table
+from refcalc.grading.judge import ROUNDED
 from refcalc.grading.worker import Stranger
 from refcalc.mistakes import MISTAKES
 
@@ -139,8 +140,9 @@ def _details(each: Graded) -> Iterator[str]:
         yield f"expected {_shown(each.expected)}"
         if each.status == "wrong":
             yield f"got      {_shown(each.got)}" + (f"  ({_apart(each.ulp)})" if each.ulp is not None else "")
-    if each.reason:
-        yield each.reason
+    reason = each.reason.removesuffix(ROUNDED).removesuffix("; ") if each.mistakes else each.reason
+    if reason:
+        yield reason
     if each.status == "missing" or (each.status in ("wrong", "refused") and not each.mistakes):
         yield str(each.function)
     listed = each.mistakes[:LISTED]

@@ -63,6 +63,13 @@ class Grade(CommandCase):
         (function,) = json.loads(self.graded(wrong, "--json")[1])["functions"]
         self.assertEqual((function["signature"], function["returns"]), ("double(x)", "2 x"))
 
+    def test_a_file_for_another_exercise_is_recognised(self) -> None:
+        status, out, _ = self.run_on("grade", str(EXAMPLES / "baselines.py"))
+        self.assertEqual(status, 1)
+        self.assertTrue(out.endswith("\nthe file has functions of another exercise: --exercise baselines\n"), out)
+        for source in ("", "def double(x):\n    return x\n"):
+            self.assertNotIn("another exercise", self.graded(source)[1])
+
     def test_aliases(self) -> None:
         source = "def twice(x):\n    return 2.0 * x\n"
         self.assertEqual(self.graded(source)[0], 1)

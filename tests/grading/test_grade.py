@@ -118,6 +118,18 @@ class Words(GradeCase):
         self.assertEqual([each["status"] for each in record["functions"]], [status for status, _, _ in found.values()])
         self.assertEqual(record["functions"][3]["arguments"], {"values": [0.0]})
 
+    def test_a_near_miss_is_put_down_to_rounding_only_where_nothing_else_explains_it(self) -> None:
+        def more(values: list[float]) -> float:
+            "A little is added."
+            return mean(values) * (1 + 2e-9)
+
+        source = "def mean(values):\n    return sum(values) / len(values) * (1 + 2e-9)\n"
+        for mistakes, hinted in (({}, True), ({"more": more}, False)):
+            function = Function("mean(values)", "", mean, OWN.functions[0].draw, mistakes)
+            text = str(self.graded(source, Exercise("one", (function,)), seed=1))
+            self.assertEqual("so near a miss may be rounding" in text, hinted)
+            self.assertEqual("more: A little is added." in text, not hinted)
+
     def test_an_import_that_fails_is_told_once(self) -> None:
         exercise = Exercise("two", (OWN.functions[0], Function("f(x)", "", float, list)))
         lines = str(self.graded("1 / 0\n", exercise)).splitlines()
