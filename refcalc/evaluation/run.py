@@ -72,8 +72,9 @@ def evaluate(
         baseline: anything with a method nll(token, context), as the models of refcalc have it, which is asked for each
         target after the ids of its window.
     receipts_path: the file of receipts, see refcalc.evaluation.log.  Documents that have their receipt there are not
-        scored again, so that a run which was killed goes on when it is started again; the file is then the same to the
-        last byte as if it had not been killed.  None keeps the receipts in memory.
+        scored again, so that a run which was killed goes on when it is started again, with the same documents in the
+        same order; the file is then the same to the last byte as if it had not been killed.  None keeps the receipts in
+        memory.
     scores: "logits", or "log_probabilities" in the protocol's log_base.
     progress: called with the number of documents done; by default a terminal's standard error shows it.
     baselines, splits, worst: what the report is to hold beside it, as Report.of takes them.
@@ -104,19 +105,26 @@ def evaluate(
     given: set[str | int] = set()
     show = progress or _Shown()
     with ReceiptLog(receipts_path, protocol) as log:
+        missing = set(log.done)  # of an earlier run, and not given yet
         for each in _check.iterable("evaluate", "documents", documents):
             document = _document(each)
             if document.id in given:
                 _check.refuse("evaluate", "documents", "have different ids", document.id)
             given.add(document.id)
+            missing.discard(document.id)
             if document.id not in log.done:
+                if missing:  # it would stand elsewhere in the file than in one go, or is none of these documents
+                    rule = f"begin with those of which {log.path} has receipts, such as {min(missing, key=str)!r}"
+                    _check.refuse("evaluate", "documents", rule, document.id)
                 log.write(_score(document, model, protocol, scores))
             show(len(given))
         if isinstance(show, _Shown):
             show.clear()
-        if log.done - given:
-            rule = f"hold {min(log.done - given, key=str)!r}, of which {log.path} has a receipt"
+        if missing:
+            rule = f"hold {min(missing, key=str)!r}, of which {log.path} has a receipt"
             raise ValueError(f"evaluate: documents must {rule}, got {len(given)} others")
+        if not given:
+            _check.refuse("evaluate", "documents", "hold at least one document", 0)
         log.end()
         return Report.of(log.receipts(), baselines=baselines, splits=splits, worst=worst)
 

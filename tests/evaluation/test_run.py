@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 import unittest
+from collections.abc import Iterator
 from itertools import product
 from math import ceil, exp, fsum, inf, log
 from pathlib import Path
@@ -238,6 +239,26 @@ class GoingOn(unittest.TestCase):
                 evaluate(documents, model, self.under, self.path)
             self.assertEqual(str(caught.exception), message)
             self.assertEqual(Path(self.path).read_bytes(), before)
+
+    def test_nothing_is_written_of_documents_that_come_before_those_with_receipts(self) -> None:
+        def two() -> Iterator[Any]:
+            yield from self.documents[:2]
+            raise Stopped
+
+        with self.assertRaises(Stopped):
+            evaluate(two(), model, self.under, self.path)
+        before = Path(self.path).read_bytes()
+        for documents in (self.documents[5:], self.documents[::-1], [self.documents[0], *self.documents[2:]]):
+            with self.assertRaises(ValueError) as caught:
+                evaluate(documents, model, self.under, self.path)
+            rule = f"evaluate: documents must begin with those of which {self.path} has receipts, "
+            self.assertEqual(str(caught.exception)[: len(rule)], rule)
+            self.assertEqual(Path(self.path).read_bytes(), before)
+
+    def test_a_run_without_documents_is_not_complete(self) -> None:
+        with self.assertRaisesRegex(ValueError, "^evaluate: documents must hold at least one document, got 0$"):
+            evaluate([], model, self.under, self.path)
+        evaluate(self.documents, model, self.under, self.path)
 
     def test_a_killed_run_is_gone_on_with_to_the_same_last_byte(self) -> None:
         whole = self.path + ".whole"
