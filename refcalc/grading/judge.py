@@ -5,7 +5,7 @@ digits it loses; a strict grade asks for 4 ulp.  Infinities equal themselves.  W
 None is wanted, it has to be that.
 """
 
-__all__ = ["ROUNDED", "Case", "Fault", "close", "judged", "told"]
+__all__ = ["LOST", "ROUNDED", "Case", "Fault", "close", "judged", "told"]
 
 from math import isfinite, isnan, ulp
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from refcalc.grading.exercise import Arguments
 from refcalc.grading.worker import Reply, Stranger
 
 RELATIVE, NARROW = 1e-9, 1e-6
+LOST = "digits were lost on the way: right, but for a strict grade"
 ROUNDED = "so near a miss may be rounding: in float32, or to a few digits"
 ULP = 4
 NAMES = {str: "text", bool: "a bool", type(None): "None"}
@@ -125,7 +126,7 @@ def _number_fault(got: Any, want: float, floor: float | None, at: str) -> Fault 
         return None
     reason = [f"first at {at}"] if at else []
     if not isinstance(want, int) and abs(got - want) <= NARROW * max(1.0, abs(want)):
-        reason.append(ROUNDED)
+        reason.append(LOST if _near(got, want) else ROUNDED)
     return Fault("wrong", "; ".join(reason), compare(got, want).worst_ulp)
 
 

@@ -8,7 +8,7 @@ from inspect import getdoc
 from typing import Any, NamedTuple
 
 from refcalc.grading.exercise import Arguments, Function, Table
-from refcalc.grading.judge import ROUNDED
+from refcalc.grading.judge import LOST, ROUNDED
 from refcalc.grading.worker import Stranger
 from refcalc.mistakes import MISTAKES
 
@@ -143,7 +143,8 @@ def _details(each: Graded) -> Iterator[str]:
     reason = each.reason.removesuffix(ROUNDED).removesuffix("; ") if each.mistakes else each.reason
     if reason:
         yield reason
-    if each.status == "missing" or (each.status in ("wrong", "refused") and not each.mistakes):
+    unexplained = each.status in ("wrong", "refused") and not each.mistakes and not each.reason.endswith(LOST)
+    if each.status == "missing" or unexplained:
         yield str(each.function)
     listed = each.mistakes[:LISTED]
     names = [" + ".join(some) for some in listed]

@@ -177,6 +177,9 @@ class Numbers(GradeCase):
         strict = {name for name, graded in verdict.functions.items() if graded.status != "right"}
         self.assertIn("log_softmax", strict)  # the digits of confident hits
         self.assertNotIn("perplexity", strict)
+        lost = "digits were lost on the way: right, but for a strict grade"
+        self.assertTrue(all(verdict.functions[name].reason.endswith(lost) for name in strict))
+        self.assertNotIn(" returns ", str(verdict))
         self.assertEqual([graded.mistakes for graded in verdict.functions.values() if graded.mistakes], [])
         source = f"import sys\nsys.path.append({str(Path(refcalc.__file__).parents[1])!r})\n"
         source += "from refcalc import exact, log_softmax, token_nll as token_loss, perplexity, bits_per_token\n"
