@@ -13,7 +13,7 @@ WIDTH = 80
 def add_to(subparsers: Any) -> None:
     """Add the command to the parser of the command line."""
     parser = subparsers.add_parser("mistakes", help="list the known mistakes, or explain one", description=__doc__)
-    parser.add_argument("name", nargs="?", help="the mistake to explain; other names of it are found too")
+    parser.add_argument("name", nargs="?", help="the mistake to explain, by any of its names; or a part of names, to list")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     parser.set_defaults(run=run)
 
@@ -29,6 +29,9 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         return "\n".join([*_list(MISTAKES), "", "no computation of a batch", *_table(NO_COMPUTATION)]), 0
     if options.name in NO_COMPUTATION:
         return f"{options.name}: {NO_COMPUTATION[options.name]}", 0
+    named = {name: mistake for name, mistake in MISTAKES.items() if options.name in name}
+    if named and options.name not in (*MISTAKES, *MISTAKES.aliases) and not options.json:
+        return "\n".join(_list(named)), 0
     try:
         mistake = MISTAKES[options.name]
     except KeyError as error:

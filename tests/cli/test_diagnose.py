@@ -127,6 +127,13 @@ class Mistakes(Commands):
         self.assertEqual(set(listed), set(MISTAKES))
         self.assertEqual(json.loads(self.run_with("mistakes", "no-shift", "--json")[1]), listed["no-shift"])
 
+    def test_a_part_of_names_lists_those_that_have_it(self) -> None:
+        status, out, _ = self.run_with("mistakes", "smoothing")
+        listed = {line.split()[0] for line in out.splitlines() if line.startswith("  ") and line[2] != " "}
+        self.assertEqual((status, listed), (0, {name for name in MISTAKES if "smoothing" in name}))
+        self.assertTrue(out.startswith("score\n  smoothing-k-minus-one "))
+        self.assertTrue(self.run_with("mistakes", "no-shift")[1].startswith("no-shift"))  # a name, and a part of others
+
     def test_a_name_it_does_not_know_is_refused(self) -> None:
         message = "refcalc: no mistake is called 'no-shfit'; did you mean no-shift?\n"
         self.assertEqual(self.run_with("mistakes", "no-shfit"), (2, "", message))
