@@ -34,10 +34,11 @@ The texts: invalid UTF-8 and where, empty documents, ids used twice, duplicates
 in a split and across splits.
 
 The run, from files of receipts (one for each split), in the order in which a
-loss is to be doubted: digests of corpus and tokenizer, a receipt for each
-document, targets that no window scored, EOS, losses that are not finite, the
-uniform baseline at log V, the weights before and after; and only where none of
-these fails, the gap between train and held-out text.
+loss is to be doubted: digests of corpus and tokenizer (the protocol's against
+those of the files given here, refcalc.evaluation.protocol.file_digest), a
+receipt for each document, targets that no window scored, EOS, losses that are
+not finite, the uniform baseline at log V, the weights before and after; and
+only where none of these fails, the gap between train and held-out text.
 """
 
 STATUSES = "Exit status: 0 if nothing fails, 1 if a check fails, 2 for bad input."
