@@ -13,7 +13,7 @@ WIDTH = 80
 def add_to(subparsers: Any) -> None:
     """Add the command to the parser of the command line."""
     parser = subparsers.add_parser("mistakes", help="list the known mistakes, or explain one", description=__doc__)
-    parser.add_argument("name", nargs="?", help="the mistake to explain, by any of its names; or a part of names to list")
+    parser.add_argument("name", nargs="?", help="the mistake to explain, by any name of it; or a part of names to list")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     parser.set_defaults(run=run)
 
