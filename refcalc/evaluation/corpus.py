@@ -201,8 +201,5 @@ def _fields(at: str, split: str, document: Mapping[str, Any]) -> tuple[Id, str, 
 def _targets(tokens: list[int], protocol: Protocol) -> tuple[int, int]:
     """Return how many tokens of a document are targets, and how many of these are its EOS."""
     targets = tokens[1:] if protocol.bos == "none" else tokens
-    special = {protocol.bos_id: protocol.bos_scored}
-    special[protocol.eos_id] = protocol.eos_scored or special.get(protocol.eos_id, False)
-    ignored = [token for token, scored in special.items() if token is not None and not scored]
     n_eos = targets.count(protocol.eos_id) if protocol.eos_id is not None and protocol.eos_scored else 0
-    return len(targets) - sum([targets.count(token) for token in ignored]), n_eos
+    return len(targets) - sum([targets.count(token) for token in protocol.unscored]), n_eos

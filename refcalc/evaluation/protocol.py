@@ -118,6 +118,12 @@ class Protocol:
         return self.window - (self.stride or self.window)
 
     @property
+    def unscored(self) -> frozenset[int]:
+        """The tokens that are no targets, wherever they stand; one id for BOS and EOS is the EOS."""
+        scored = {self.bos_id: self.bos_scored, self.eos_id: self.eos_scored}
+        return frozenset(token for token, counts in scored.items() if token is not None and not counts)
+
+    @property
     def digest(self) -> str:
         """The sha256 of to_json(), which is canonical."""
         return text_digest(self.to_json())

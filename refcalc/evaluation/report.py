@@ -198,7 +198,7 @@ def _warnings(protocol: Protocol, totals: Totals, total: Tally) -> Iterator[str]
         yield f"nll sums below 0 by rounding, which count as 0: {totals.below_zero}"
     if totals.lengths[0]:
         yield f"documents without a scored target: {totals.lengths[0]}"
-    n_eos, due = totals.counts["n_eos"], totals.n_documents if protocol.eos_scored else 0
+    n_eos, due = totals.counts["n_eos"], totals.n_documents - totals.lengths[0] if protocol.eos_scored else 0
     if (n_eos or 0) != due:
         yield f"ends of a text that were scored: {n_eos}, where the protocol has {due}"
     if protocol.bos == "none" and protocol.text == "whole":

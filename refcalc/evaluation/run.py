@@ -162,11 +162,7 @@ def _document(given: Any) -> Document:
 
 def _windows(tokens: list[int], protocol: Protocol) -> Iterator[tuple[list[int], list[int]]]:
     """Yield inputs and targets, a BOS or EOS that is not scored ignored."""
-    is_end = protocol.bos_id == protocol.eos_id  # one id for both, as in GPT-2: among a document's tokens it is the end
-    ignored = {
-        None if protocol.bos_scored or is_end else protocol.bos_id,
-        None if protocol.eos_scored else protocol.eos_id,
-    }
+    unscored = protocol.unscored
     for _, inputs, targets in windows(
         tokens,
         protocol.window,
@@ -175,7 +171,7 @@ def _windows(tokens: list[int], protocol: Protocol) -> Iterator[tuple[list[int],
         bos_in="every" if protocol.bos == "every" else "first",
         ignore_index=protocol.ignore_index,
     ):
-        yield inputs, [protocol.ignore_index if y in ignored else y for y in targets]
+        yield inputs, [protocol.ignore_index if y in unscored else y for y in targets]
 
 
 def _tokens(at: str, document: Document, protocol: Protocol) -> list[int]:

@@ -93,7 +93,8 @@ class ScoredSplit:
         self._nlls.append(row.nll)
         if isinf(row.nll):
             self.infinite.add(repr(row.document))
-        if row.n_eos is not None and (row.n_eos > 0) != self.protocol.eos_scored:
+        due = self.protocol.eos_scored and row.n_targets > 0  # without a BOS, a document of one token has no target
+        if row.n_eos is not None and (row.n_eos > 0) != due:
             rule = "EOS is scored" if self.protocol.eos_scored else "EOS is not scored"
             self.wrong_eos.add(f"{row.document!r} has {row.n_eos}, and {rule}")
 

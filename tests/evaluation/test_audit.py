@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from refcalc import windows
+from refcalc import evaluate, windows
 from refcalc.evaluation.audit import Audit, audit
 from refcalc.evaluation.checklist import OF_RUN, OF_TEXTS
 from refcalc.evaluation.corpus import OUT_OF_REACH, RULE, Corpus
@@ -260,6 +260,11 @@ class Checklist(unittest.TestCase):
 
 
 class Targets(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
     def test_the_targets_of_a_document_are_those_of_its_windows(self) -> None:
         """The windows are gone through target by target; EOS and BOS count where the protocol says so."""
         for seed, (bos, bos_scored, eos_scored) in enumerate(
@@ -279,8 +284,24 @@ class Targets(unittest.TestCase):
                 with self.subTest(seed=seed, i=i):
                     self.assertEqual((sizes.n_targets, sizes.n_eos), (len(scored), scored.count(1)))
 
-    def test_one_id_for_bos_and_eos_counts_if_either_does(self) -> None:
-        for bos_scored, eos_scored, n in ((False, True, 3), (True, False, 3), (False, False, 2)):
+    def test_what_evaluate_scored_passes_under_every_policy(self) -> None:
+        for bos, bos_id, bos_scored, eos_scored in itertools.product(
+            ("none", "first", "every"), (0, 1), (False, True), (False, True)
+        ):
+            policy = {"bos": bos, "bos_id": bos_id, "bos_scored": bos_scored, "eos_scored": eos_scored}
+            rng = Random(str(policy))
+            end = [1] if eos_scored else []
+            rows = [[5] * (bos != "none") + [rng.randrange(4) for _ in range(n)] + end for n in range(9)]
+            under = protocol(**policy, window=3, units=())
+            with self.subTest(policy):
+                log = Path(self.folder) / f"{bos}{bos_id}{bos_scored}{eos_scored}.jsonl"
+                evaluate(enumerate(rows), lambda ids: [[0.0] * 290] * len(ids), under, log)
+                documents = [{"id": i, "text": str(i), "tokens": row} for i, row in enumerate(rows)]
+                found = verdicts(audit({"test": documents}, log, uniform=log))
+                self.assertEqual([found[name] for name in ("targets", "EOS", "uniform baseline")], ["pass"] * 3)
+
+    def test_one_id_for_bos_and_eos_is_the_eos(self) -> None:
+        for bos_scored, eos_scored, n in ((False, True, 3), (True, False, 2), (False, False, 2)):
             corpus = Corpus({"test": protocol(bos_id=1, bos_scored=bos_scored, eos_scored=eos_scored)})
             corpus.add("test", {"id": 1, "text": "x", "tokens": [5, 6, 1]})
             self.assertEqual(corpus.sizes(0).n_targets, n)
