@@ -4,7 +4,7 @@ Bare NaN and Infinity are no JSON; of a key given twice one value would vanish; 
 In JSON a number that is not finite is the string "inf", "-inf" or "nan".
 """
 
-__all__ = ["plain", "read"]
+__all__ = ["plain", "read", "read_line"]
 
 import json
 import re
@@ -33,6 +33,14 @@ def read(text: str | bytes, *, number: Callable[[str], float] | None = None) -> 
         raise ValueError("must hold whole numbers of at most 4,300 digits, got a longer one") from None
     except RecursionError:
         raise ValueError("must not nest so deeply, got too many levels of [ or {") from None
+
+
+def read_line(path: str, number: int, line: str | bytes) -> Any:
+    """Return what a line of a file holds, read strictly; a ValueError names the file and the line."""
+    try:
+        return read(line)
+    except ValueError as error:
+        raise ValueError(f"{path}: line {number} {str(error).replace('line 1, ', '')}") from None
 
 
 def plain(value: Any) -> Any:

@@ -38,10 +38,7 @@ def read_documents(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
 def _record(path: str, number: int, line: bytes) -> dict[str, Any]:
     bad = _first_bad_byte(line)
     text = line.decode("utf-8", "surrogateescape")
-    try:
-        record = _json.read(text)
-    except ValueError as error:
-        raise ValueError(f"{path}: line {number} {str(error).replace('line 1, ', '')}") from None
+    record = _json.read_line(path, number, text)
     if not isinstance(record, dict):
         _check.refuse(path, f"line {number}", "hold a JSON object", record, TypeError)
     if bad is not None and BAD_BYTE.findall(text) != BAD_BYTE.findall(str(record.get("text"))):

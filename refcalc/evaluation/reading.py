@@ -123,10 +123,7 @@ class Receipts:
             raise ValueError(f"{self.path}: line {number} must {rule}, got a longer one")
         if self.protocol is not None and not line.endswith(b"\n"):
             self.refuse(number, f"be whole, with a newline at its end ({UNFINISHED})", line)
-        try:
-            record = _json.read(line.removesuffix(b"\n"))
-        except ValueError as error:
-            raise ValueError(f"{self.path}: line {number} {str(error).replace('line 1, ', '')}") from None
+        record = _json.read_line(self.path, number, line.removesuffix(b"\n"))
         if not isinstance(record, dict):
             raise TypeError(f"{self.path}: line {number} must hold a JSON object, got {shown(record)}")
         return record

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from refcalc import _check
-from refcalc.evaluation.readers.completions import GENERATED, is_text, joined, tally_of
+from refcalc.evaluation.readers.completions import GENERATED, choices, has_logprobs, is_text, joined, tally_of
 from refcalc.evaluation.readers.log import Document, Findings
 from refcalc.evaluation.readers.records import Record
 from refcalc.evaluation.readers.values import items, log_probability
@@ -23,20 +23,13 @@ LOOKED_FOR = "OpenAI-style chat completions (choices with logprobs.content)"
 
 def recognises(value: Any) -> bool:
     """Return whether a record is of this format."""
-    if not isinstance(value, dict) or not isinstance(value.get("choices"), list) or not value["choices"]:
-        return False
-    first = value["choices"][0]
-    return isinstance(first, dict) and isinstance(first.get("logprobs"), dict) and "content" in first["logprobs"]
+    return has_logprobs(value, "content")
 
 
 def documents(record: Record, found: Findings) -> Iterator[Document]:
     """Yield a document for each choice of a response."""
     found.note(GENERATED, record)
-    for i, choice in enumerate(record.value["choices"]):
-        at = f"choices[{i}].logprobs"
-        logprobs = choice.get("logprobs") if isinstance(choice, dict) else None
-        if not isinstance(logprobs, dict):
-            record.refuse(at, "be an object (ask the server for logprobs)", logprobs, TypeError)
+    for at, choice, logprobs in choices(record):
         content = _check.items(record.path, f"{record.at}: {at}.content", logprobs.get("content"))
         nlls = []
         for t, entry in enumerate(content):

@@ -61,7 +61,7 @@ def read_records(path: str) -> Iterator[Record]:
         while line:
             yield Record(path, f"line {number}", value, line)
             number, line = _next_line(path, file, number)
-            value = _value(path, number, line) if line else None
+            value = _json.read_line(path, number, line) if line else None
 
 
 # --- private ---------------------------------------------------------------------------------------------------------
@@ -78,13 +78,6 @@ def _next_line(path: str, file: BinaryIO, number: int) -> tuple[int, bytes]:
     return number, b""
 
 
-def _value(path: str, number: int, line: bytes) -> Any:
-    try:
-        return _json.read(line)
-    except ValueError as error:
-        raise ValueError(f"{path}: line {number} {str(error).replace('line 1, ', '')}") from None
-
-
 def _first(path: str, number: int, line: bytes, file: BinaryIO) -> tuple[Any, bool]:
     """Return the value of the first line, or that of the whole file, and whether it is the latter.
 
@@ -95,10 +88,10 @@ def _first(path: str, number: int, line: bytes, file: BinaryIO) -> tuple[Any, bo
         return line[:GLANCE].decode("utf-8", "replace").strip(), True
     if line.lstrip().startswith(b"{"):
         try:
-            return _json.read(line), False
+            return _json.read_line(path, number, line), False
         except ValueError as error:
-            if not str(error).startswith("must be JSON"):  # it is an object, and something is wrong with it
-                raise ValueError(f"{path}: line {number} {str(error).replace('line 1, ', '')}") from None
+            if not str(error).startswith(f"{path}: line {number} must be JSON"):  # it is an object with something wrong
+                raise
     rest = file.read(LONGEST + 1 - len(line))
     if len(line) + len(rest) > LONGEST:
         _check.refuse(path, WHOLE, f"be at most {LONGEST:,} bytes long, or JSON lines", "a longer one")
