@@ -18,7 +18,7 @@ from unittest import mock
 
 import refcalc
 from examples import crosscheck
-from examples.crosscheck import asking, families, report
+from examples.crosscheck import asking, families, report, worker
 from examples.crosscheck.__main__ import KEPT, main
 from examples.crosscheck.questions import truth
 from examples.crosscheck.worker import Framework
@@ -48,7 +48,21 @@ PLAIN = """
             os.abort()
         return right(rows, dtype)
 
+    class Scalar:
+        def __init__(self, x):
+            self.x = x
+
+        def tolist(self):
+            return self.x
+
+    def of_scalars(rows, dtype):
+        return tuple(Scalar(x) for x in right(rows, dtype))
+
     KERNELS = [
+        Kernel("logsumexp", "of scalars", of_scalars),
+        Kernel("entropy", "none", lambda rows, dtype: None),
+        Kernel("entropy", "text", lambda rows, dtype: ["1.0"] * len(rows)),
+        Kernel("entropy", "reads", lambda rows, dtype: [float(input()) for _ in rows]),
         Kernel("logsumexp", "right", right), Kernel("logsumexp", "wrong", wrong), Kernel("logsumexp", "dies", dies),
         Kernel("loss", "late", late), Kernel("softmax", "raises", lambda rows, dtype: 1 / 0),
         Kernel("entropy", "nan", lambda rows, dtype: [math.nan] * len(rows)),
@@ -130,6 +144,28 @@ class Kernels(unittest.TestCase):
         self.assertEqual(answers["late", "nan"], "nan")
         self.assertEqual(answers["late", "-inf, not the target"], "0.313262")
 
+    def test_an_answer_is_numbers_in_lists_of_any_kind(self) -> None:
+        for dtype in ("float64", "float32"):
+            right, boxed = self.of("right", dtype), self.of("of scalars", dtype)
+            for family in FEW:
+                self.assertEqual(boxed[family].judgement, right[family].judgement)
+        for function, error in [("none", "TypeError"), ("text", "TypeError"), ("reads", "EOFError")]:
+            self.assertEqual({r.error for r in self.of(function).values()}, {error})
+
+    def test_a_kernel_that_never_comes_back_is_ended(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "sleeps.py"
+            path.write_text(
+                "import time\nfrom examples.crosscheck import Kernel\nVERSION, DTYPES = '1', ('float64',)\n"
+                "KERNELS = [Kernel('softmax', 'sleeps', lambda rows, dtype: time.sleep(3600))]\n",
+                encoding="utf-8",
+            )
+            framework = Framework(path)
+            with mock.patch.object(worker, "SECONDS", 0.1):
+                value, error = framework.ask(0, "float64", [[[0.0]]], {})
+            framework.close()
+        self.assertEqual((value, error), (None, "the process ended, signal 9"))
+
     def test_options_that_a_kernel_does_not_take_are_not_asked(self) -> None:
         asked = {r.question.name for r in self.results if r.function == "late"}
         self.assertEqual(asked, {"loss"})
@@ -143,6 +179,12 @@ class Kernels(unittest.TestCase):
         self.assertEqual(cells["nan"], ["nan!", "nan!"])
         self.assertEqual(cells["raises"], ["raises", "raises"])
         self.assertTrue(all(cell[-1].isdigit() for cell in cells["right"]), cells)
+
+    def test_long_cells_in_every_dtype_leave_it_eighty_columns_wide(self) -> None:
+        wrong = [r._replace(dtype=d) for r in self.results if r.function == "wrong" for d in crosscheck.DTYPES]
+        text = report.as_text(wrong, [])
+        self.assertLessEqual(max(map(len, text.splitlines())), 80)
+        self.assertIn("\nplain wrong\n", text)
 
     def test_json_has_every_family_and_is_strict(self) -> None:
         found = json.loads(json.dumps(report.as_json({"plain": "1"}, self.results, self.edges), allow_nan=False))
@@ -201,6 +243,21 @@ class CommandLine(unittest.TestCase):
         status, out, err = self.run_main("pytorch")
         self.assertEqual((status, out), (2, ""))
         self.assertIn("pytorch: no adapter of that name (jax, numpy, onnxruntime, optax, scipy, sklearn, torch)", err)
+
+    def test_an_adapter_that_asks_for_what_there_is_not_is_said(self) -> None:
+        for given, message in [
+            ("('float8',), [Kernel('loss', 'f', print)]", "DTYPES must be of float64, float32, float16, bfloat16, got"),
+            ("('float64',), [Kernel('lse', 'f', print)]", "Kernel: question must be one of log_softmax, softmax, "),
+            ("('float64',), [Kernel('loss', 'f', print, ('weights',))]", "Kernel: options must be of reduction, "),
+            ("('float64',), []", "DTYPES and KERNELS must not be empty"),
+        ]:
+            with tempfile.TemporaryDirectory() as folder, self.subTest(message):
+                path = Path(folder) / "mine.py"
+                code = f"from examples.crosscheck import Kernel\nVERSION = '1'\nDTYPES, KERNELS = {given}\n"
+                path.write_text(code, encoding="utf-8")
+                status, out, err = self.run_main(str(path))
+                self.assertEqual((status, out), (1, ""))
+                self.assertTrue(err.startswith(f"not asked: mine: ValueError: {message}"), err)
 
     def test_what_cannot_be_imported_is_said(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

@@ -26,16 +26,32 @@ a number, or what has .tolist().  `options` are those of refcalc.cross_entropy t
 The answers come from another process, one for each framework: what aborts it is a result too.
 """
 
-__all__ = ["Kernel"]
+__all__ = ["DTYPES", "Kernel"]
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
+
+DTYPES = ("float64", "float32", "float16", "bfloat16")
+KINDS = ("log_softmax", "softmax", "logsumexp", "entropy", "kl_divergence", "loss")
+OPTIONS = ("reduction", "weight", "label_smoothing", "ignore_index", "soft")
 
 
-class Kernel(NamedTuple):
-    """A function of a framework, and which question it answers."""
+@dataclass(frozen=True)
+class Kernel:
+    """A function of a framework, and which question it answers.
+
+    Raises ValueError for a question or an option that is never asked.
+    """
 
     question: str
     label: str
     call: Callable[..., Any]
     options: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.question not in KINDS:
+            raise ValueError(f"Kernel: question must be one of {', '.join(KINDS)}, got {self.question!r}")
+        for option in self.options:
+            if option not in OPTIONS:
+                raise ValueError(f"Kernel: options must be of {', '.join(OPTIONS)}, got {option!r}")

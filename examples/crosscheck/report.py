@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from math import isfinite
 from typing import Any
 
+from examples.crosscheck import DTYPES
 from examples.crosscheck.asking import EdgeResult, Result
 from examples.crosscheck.families import FAMILIES, ORDINARY
 from examples.crosscheck.questions import EDGE_CASES, QUESTIONS, brief
 
-DTYPES = ("float64", "float32", "float16", "bfloat16")
 MARKS = {"yes": "", "by logits": "*", "no": "!"}
 LEGEND = f"""\
 Worst error against the exact tier, in steps from one number of the dtype to the
@@ -133,7 +133,10 @@ def _number(x: float) -> float | str:
 
 
 def _columns(row: list[str]) -> str:
-    return f"{row[0]:32}{''.join(f' {each:>11}' for each in row[1:])}".rstrip()
+    """Return a line of 80 columns, or two where long cells leave no room for the name."""
+    cells = "".join(f" {each:>11}" for each in row[1:])
+    line = f"{row[0]:32}{cells}".rstrip()
+    return line if len(line) <= 80 else f"{row[0]}\n{cells:>80}"
 
 
 def _wrapped(answer: str, functions: list[str]) -> list[str]:

@@ -1,7 +1,7 @@
 """A framework in a process of its own: asked by lines of JSON, it answers by lines of JSON.
 
-A kernel may abort its process (a target out of range does, on some devices): that is its answer, and the next question
-goes to a new process.  Run with the path of an adapter, this file is the other side.
+A kernel may abort its process (a target out of range does, on some devices), or never come back: that is its answer,
+and the next question goes to a new process.  Run with the path of an adapter, this file is the other side.
 """
 
 __all__ = ["ADAPTERS", "Framework"]
@@ -13,11 +13,13 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from threading import Timer
 from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 ADAPTERS = Path(__file__).resolve().parent / "adapters"
+SECONDS = 120.0  # after which a process that has not answered is ended
 
 
 class Framework:
@@ -56,12 +58,16 @@ class Framework:
 
     def _exchange(self, request: dict[str, Any]) -> dict[str, Any]:
         assert self._process is not None and self._process.stdin and self._process.stdout
+        end = Timer(SECONDS, self._process.kill)
+        end.start()
         try:
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
             line = self._process.stdout.readline()
         except BrokenPipeError:
             line = ""
+        finally:
+            end.cancel()
         if line:
             return json.loads(line)
         self._process.communicate()
@@ -85,10 +91,11 @@ def serve(adapter: Path) -> None:
     if adapter.parent != ADAPTERS:
         sys.path.append(str(adapter.resolve().parent))
     warnings.simplefilter("ignore")
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what a framework prints is no answer
+    questions, answers = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # what a framework reads is no question
+    os.dup2(2, 1)  # what it prints is no answer
     module = None
-    for line in sys.stdin:
+    for line in questions:
         request = json.loads(line)
         if module is None:
             try:
@@ -102,6 +109,13 @@ def serve(adapter: Path) -> None:
 
 
 def _introduced(module: ModuleType) -> dict[str, Any]:
+    from examples.crosscheck import DTYPES  # noqa: PLC0415, the root is on the path by now
+
+    for dtype in module.DTYPES:
+        if dtype not in DTYPES:
+            raise ValueError(f"DTYPES must be of {', '.join(DTYPES)}, got {dtype!r}")
+    if not module.DTYPES or not module.KERNELS:
+        raise ValueError("DTYPES and KERNELS must not be empty")
     kernels = [{"question": k.question, "label": k.label, "options": k.options} for k in module.KERNELS]
     return {"version": module.VERSION, "dtypes": module.DTYPES, "kernels": kernels}
 
@@ -109,10 +123,19 @@ def _introduced(module: ModuleType) -> dict[str, Any]:
 def _answered(module: ModuleType, request: dict[str, Any]) -> dict[str, Any]:
     kernel = module.KERNELS[request["kernel"]]
     try:
-        value = kernel.call(*request["arguments"], dtype=request["dtype"], **request["options"])
-        return {"value": value.tolist() if hasattr(value, "tolist") else value}
+        return {"value": _plain(kernel.call(*request["arguments"], dtype=request["dtype"], **request["options"]))}
     except Exception as error:
         return {"error": type(error).__name__}
+
+
+def _plain(value: Any) -> Any:
+    """Return an answer as a float or lists of floats."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    if isinstance(value, str):
+        raise TypeError("a kernel must return numbers")
+    return float(value)
 
 
 if __name__ == "__main__":
