@@ -15,9 +15,10 @@ import os
 import signal
 import sys
 from collections.abc import Iterable, Sequence
+from importlib import machinery
 from json.encoder import encode_basestring_ascii as quoted
 from os import read, write
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, NoReturn
 
 globals()["__builtins__"] = dict(vars(builtins))  # functions take theirs from here: a patched `len` is not ours
@@ -25,6 +26,7 @@ globals()["__builtins__"] = dict(vars(builtins))  # functions take theirs from h
 MEMORY = 4 << 30  # bytes of address space
 FILE_SIZE = 64 << 20  # bytes that can be written into one file
 PARTS, DEPTH, TEXT = 200_000, 50, 1_000  # the largest answer, the deepest, and the characters kept of a text
+LONGEST = 16 << 20  # characters of an answer as text
 MODULE = "graded_module"  # its name, which is nobody else's
 
 
@@ -79,6 +81,8 @@ def encoded(value: Any) -> str:
     parts: list[str] = []
     try:
         encode(value, parts, 0)
+        if sum(map(len, parts)) > LONGEST:
+            raise TooLarge
     except TooLarge:
         return odd(type(value).__name__, "more than an answer can hold")
     return "".join(parts)
@@ -90,8 +94,8 @@ def encode(value: Any, parts: list[str], depth: int) -> None:
     if value is None or value is True or value is False:
         parts.append("null" if value is None else "true" if value else "false")
     elif isinstance(value, float):
-        shown = float.__repr__(value)
-        parts.append({"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}.get(shown, shown))
+        digits = float.__repr__(value)
+        parts.append({"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}.get(digits, digits))
     elif isinstance(value, int):
         parts.append(int.__repr__(value) if int.bit_length(value) <= 1_000 else odd("int", "beyond the doubles"))
     elif isinstance(value, str):
@@ -105,7 +109,7 @@ def encode(value: Any, parts: list[str], depth: int) -> None:
     else:
         kind = type(value)
         home = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
-        parts.append(odd(f"{home}{kind.__qualname__}", repr(value)))
+        parts.append(odd(f"{home}{kind.__qualname__}", shown(value)))
 
 
 def sequence(values: Iterable[Any], parts: list[str], depth: int, start: str, end: str) -> None:
@@ -117,20 +121,28 @@ def sequence(values: Iterable[Any], parts: list[str], depth: int, start: str, en
     parts.append(end)
 
 
-def odd(kind: str, shown: str) -> str:
-    return f'{{"odd": [{quoted(str(kind)[:TEXT])}, {quoted(str(shown)[:TEXT])}]}}'
+def shown(value: Any) -> str:
+    try:
+        return repr(value)
+    except Exception as error:  # its own code, or a number too long to be written
+        return f"whose repr raises {type(error).__name__}"
+
+
+def odd(kind: str, text: str) -> str:
+    return f'{{"odd": [{quoted(str(kind)[:TEXT])}, {quoted(str(text)[:TEXT])}]}}'
 
 
 def raised(error: BaseException, path: str) -> str:
-    """Return what was raised, and in which line of the module."""
-    line = error.lineno if isinstance(error, SyntaxError) and error.filename == path else None
+    """Return what was raised, and in which line of the module; a syntax error elsewhere names its file and line."""
+    own = isinstance(error, SyntaxError) and error.filename == path
+    line = error.lineno if own else None  # type: ignore[attr-defined]
     trace = error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == path:
             line = trace.tb_lineno
         trace = trace.tb_next
     try:
-        message = str(error.msg if isinstance(error, SyntaxError) else error)[:TEXT]
+        message = str(error.msg if own else error)[:TEXT]  # type: ignore[attr-defined]
     except BaseException:
         message = ""
     return f'{{"raised": [{quoted(type(error).__name__)}, {quoted(message)}, {encoded(line)}]}}'
@@ -156,12 +168,36 @@ def limit_resources(seconds: float) -> None:
             continue
 
 
+class FromSource(machinery.SourceFileLoader):
+    """A loader that takes a module as its source stands there: a compiled file can be of what stood there before."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
+def read_from_source(folder: str) -> None:
+    """Have what lies in a folder compiled anew; what is installed is left to Python, wherever that lies."""
+    inside, installed = os.path.join(folder, ""), tuple(os.path.join(entry, "") for entry in sys.path)
+    extension = machinery.ExtensionFileLoader, machinery.EXTENSION_SUFFIXES
+    source, sourceless = (FromSource, machinery.SOURCE_SUFFIXES), (machinery.SourcelessFileLoader, [".pyc"])
+
+    def finder(entry: str) -> machinery.FileFinder:
+        at = os.path.join(entry, "")
+        if not at.startswith(inside) or at.startswith(installed) or not os.path.isdir(entry):
+            raise ImportError
+        return machinery.FileFinder(entry, extension, source, sourceless)
+
+    sys.path_hooks.insert(0, finder)
+
+
 def imported(path: str) -> ModuleType:
-    """Return the module of a source file, run as it stands there: no compiled file beside it is trusted."""
+    """Return the module of a source file, run as it stands there, and so is what lies beside it."""
     module = ModuleType(MODULE)
     module.__file__ = path
     module.__dict__["__builtins__"] = builtins
     sys.modules[MODULE] = module
+    read_from_source(os.path.dirname(path))
     sys.path.append(os.path.dirname(path))  # the last: what lies beside the module can be imported, and hides nothing
     with open(path, "rb") as file:
         source = file.read()
@@ -209,7 +245,7 @@ def main() -> NoReturn:
     def say(text: str) -> None:
         if getpid() != own:  # the module has forked, and this is the other process
             leave(0)
-        left = f"{token} {text}\n".encode()
+        left = f"\n{token} {text}\n".encode()  # on a line of its own, whatever was written before
         while left:
             left = left[write(answers, left) :]
 

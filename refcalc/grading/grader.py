@@ -102,7 +102,7 @@ def _names(exercise: Exercise, aliases: Mapping[str, str]) -> dict[str, str]:
 
 
 class _Session:
-    """The child processes of one grade: one for all functions, and a new one where it has come to an end."""
+    """The child processes of one grade: one for all functions, and a new one where it has ended or may be spoilt."""
 
     def __init__(self, path: str, timeout: float, strict: bool) -> None:
         self._path, self._timeout, self._strict = path, timeout, strict
@@ -124,11 +124,14 @@ class _Session:
             return Graded(function, *self._unusable)
         if name not in worker.names:
             return Graded(function, "missing", _missing(name, worker.names))
-        cases = list(self._cases(worker, function, name, function.cases(seed)))
+        used, asked = worker.used, function.cases(seed)
+        cases, mistakes, whole = self._tried(worker, function, name, asked)
+        if used and not whole and (fresh := self._fresh()) is not None:
+            worker = fresh
+            cases, mistakes, whole = self._tried(worker, function, name, asked)
         failing = [case for case in cases if case.fault]
         if not failing:
             return Graded(function, "right", cases=len(cases))
-        mistakes, whole = explained(function, cases)
         least = self._least(worker, function, name, failing[0])
         status, reason, ulp = least.fault or Fault("right")
         return Graded(
@@ -143,14 +146,37 @@ class _Session:
         if self._worker is not None and self._worker.failure is not None:
             self._worker.close()
             self._worker = None
-        if not self._unusable and monotonic() >= self._deadline:
-            self._unusable = "hangs", "not called: the time for all functions was up"
+        failure = None
         if not self._unusable and self._worker is None:
             self._worker = Worker(self._path, self._timeout, self._deadline)
-            if self._worker.failure is not None:
-                status = "hangs" if self._worker.failure.kind == "hung" else "raises"
-                self._unusable = status, f"at import: {told(self._worker.failure)}"
+            failure = self._worker.failure
+        if not self._unusable and monotonic() >= self._deadline:
+            self._unusable = "hangs", "not called: the time for all functions was up"
+        elif failure is not None:
+            self._unusable = "hangs" if failure.kind == "hung" else "raises", f"at import: {told(failure)}"
         return None if self._unusable else self._worker
+
+    def _fresh(self) -> Worker | None:
+        """Return a child in which nothing was called, for the other one may have been spoilt by a function before.
+
+        None if less than half of the time is left, or the module cannot be imported twice.
+        """
+        if monotonic() > self._deadline - TOTAL * self._timeout / 2:
+            return None
+        worker = Worker(self._path, self._timeout, self._deadline)
+        if worker.failure is not None or self._worker is None:
+            worker.close()
+            return None
+        self._worker.close()
+        self._worker = worker
+        return worker
+
+    def _tried(
+        self, worker: Worker, function: Function, name: str, asked: Sequence[tuple[Arguments, Any]]
+    ) -> tuple[list[Case], list[tuple[str, ...]], bool]:
+        """Return what came of all calls, the mistakes that explain it, and whether there is nothing more to explain."""
+        cases = list(self._cases(worker, function, name, asked))
+        return (cases, *explained(function, cases)) if any(case.fault for case in cases) else (cases, [], True)
 
     def _cases(
         self, worker: Worker, function: Function, name: str, asked: Sequence[tuple[Arguments, Any]]

@@ -1,7 +1,8 @@
 """The grader's side of a child process: starting it, asking it, and ending it with all that it started.
 
 Whatever the child does, each wait here ends.  A thread writes to it and another reads from it, so that a child that
-neither reads nor writes blocks nobody; the child is never waited for, it is killed.
+neither reads nor writes blocks nobody.  What is no answer is dropped as it comes, so that no flood of it keeps the
+grader busy or fills its memory.  The child is never waited for, it is killed.
 """
 
 __all__ = ["Reply", "Worker"]
@@ -10,15 +11,18 @@ import json
 import os
 import secrets
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from io import BufferedReader, FileIO
+from itertools import count
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, NamedTuple, Self
 
 from refcalc.grading.exercise import Arguments
@@ -27,7 +31,8 @@ CHILD = Path(__file__).with_name("child.py")
 START = 60.0  # seconds for Python itself to start, on a machine that is very busy
 GRACE = 5.0  # seconds after the deadline at which the child ends by itself, if the grader has been killed
 LOOK = 0.1  # seconds between looks whether the child still lives
-LONGEST = 64 << 20  # bytes of a line
+LOOKS, PAUSE = 100, 0.005  # for processes that it has left behind, and seconds between them
+LONGEST = 32 << 20  # bytes of a line
 MARK = "REFCALC_GRADING"  # the environment variable by which processes that a module started are found
 
 
@@ -59,19 +64,20 @@ class Stranger(NamedTuple):
 class Worker:
     """One child process with a module imported; `failure` says why it is of no use, if so.
 
+    used: whether a function has been called in it.
     timeout: seconds for one call; ten times as long for the import.  deadline: of everything, by the monotonic clock.
     """
 
     def __init__(self, path: str, timeout: float, deadline: float) -> None:
         self._timeout, self._deadline = timeout, deadline
         self._token, self._mark = secrets.token_hex(16), secrets.token_hex(16)
-        self._folder = tempfile.TemporaryDirectory(prefix="refcalc-", ignore_cleanup_errors=True)
+        self._folder = os.path.realpath(tempfile.mkdtemp(prefix="refcalc-"))
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-B", str(CHILD)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            cwd=self._folder.name,
+            cwd=self._folder,
             env={**os.environ, MARK: self._mark},
             start_new_session=True,
             bufsize=0,
@@ -82,6 +88,7 @@ class Worker:
             Thread(target=work, daemon=True).start()
         self.names: list[str] = []
         self.failure: Reply | None = None
+        self.used = False
         try:
             self._import(path)
         except BaseException:  # Ctrl-C: nobody else knows of the child yet
@@ -90,12 +97,14 @@ class Worker:
 
     def ask(self, name: str, calls: Sequence[Arguments]) -> Iterator[Reply]:
         """Yield what comes of each call, in order; after one that hung or died there are no more."""
+        self.used = True
         self._send(f"({name!r}, {_expression(list(calls))})")
         for _ in calls:
             reply = self._reply(self._timeout)
-            yield reply
             if reply.kind in ("hung", "died"):
                 self.failure = reply
+            yield reply
+            if self.failure is not None:
                 return
 
     def __enter__(self) -> Self:
@@ -105,13 +114,13 @@ class Worker:
         self.close()
 
     def close(self) -> None:
-        """End the child, its process group, and what left the group but still has the mark in its environment."""
+        """End the child, its process group, and what left the group but has its mark or its folder."""
         with suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL) if os.name == "posix" else self._process.kill()
         self._outgoing.put(None)
         self._process.wait()
-        _kill_marked(f"{MARK}={self._mark}".encode())
-        self._folder.cleanup()
+        _kill_marked(f"{MARK}={self._mark}".encode(), self._folder)
+        _removed(self._folder)
 
     # --- private -----------------------------------------------------------------------------------------------------
 
@@ -130,12 +139,12 @@ class Worker:
         self._outgoing.put(text.encode() + b"\n")
 
     def _reply(self, limit: float) -> Reply:
-        """Return the next line that carries the token; others were never an answer."""
+        """Return the next answer, or that there is none."""
         end = min(monotonic() + limit, self._deadline)
         while True:
             ended = self._process.poll() is not None  # seen here too, for what it forked may hold the pipe open
             try:
-                line = self._incoming.get(timeout=min(max(0.0, end - monotonic()), LOOK))
+                text = self._incoming.get(timeout=min(max(0.0, end - monotonic()), LOOK))
             except Empty:
                 if ended:
                     return Reply("died", error=self._end())
@@ -143,11 +152,7 @@ class Worker:
                     late = monotonic() >= self._deadline
                     return Reply("hung", error="no time was left" if late else f"no end within {limit:g} s")
                 continue
-            if line is None:
-                return Reply("died", error=self._end())
-            token, _, text = line.partition(b" ")
-            if token == self._token.encode():
-                return _understood(text)
+            return Reply("died", error=self._end()) if text is None else _understood(text)
 
     def _end(self) -> str:
         """Return in words how the child ended."""
@@ -162,16 +167,14 @@ class Worker:
         return f"ended the process by signal {-status}"
 
     def _read(self) -> None:
-        pipe = self._process.stdout
-        assert pipe is not None
-        with suppress(OSError, ValueError), pipe:
-            rest = b""
-            while more := pipe.read(1 << 16):
-                *whole, rest = (rest + more).split(b"\n")
-                for line in whole:
-                    self._incoming.put(line)
-                if len(rest) > LONGEST:
-                    break
+        """Pass on what follows the token in a line, and None at the end; other lines were never an answer."""
+        pipe, token = self._process.stdout, self._token.encode()
+        assert isinstance(pipe, FileIO)
+        with suppress(OSError, ValueError), BufferedReader(pipe, 1 << 16) as lines:
+            while line := lines.readline(LONGEST):
+                start, _, text = line.partition(b" ")
+                if start == token:
+                    self._incoming.put(text)
         self._incoming.put(None)
 
     def _write(self) -> None:
@@ -234,9 +237,54 @@ def _key(key: Any) -> Any:
     return key
 
 
-def _kill_marked(mark: bytes) -> None:
-    """Kill every process whose environment holds the mark, where the system shows environments (Linux)."""
-    for entry in Path("/proc").glob("[0-9]*/environ"):
+def _kill_marked(mark: bytes, folder: str) -> None:
+    """Kill every process whose environment holds the mark, or which works in the folder, where the system shows that.
+
+    Linux does.  What starts others while this looks is found another time.
+    """
+    for _ in range(LOOKS):
+        found = [pid for pid in map(int, filter(str.isdigit, _listed("/proc"))) if _is_marked(pid, mark, folder)]
+        for pid in found:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        if not found:
+            return
+        sleep(PAUSE)
+
+
+def _is_marked(pid: int, mark: bytes, folder: str) -> bool:
+    with suppress(OSError):
+        if (os.readlink(f"/proc/{pid}/cwd") + "/").startswith(folder + "/"):
+            return True
+    with suppress(OSError):
+        return mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    return False
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _removed(folder: str) -> None:
+    """Remove a folder with all that it holds, folders in folders to any depth: each comes to the top before its own."""
+    if os.path.islink(folder):  # by the module
+        os.unlink(folder)
+        return
+    folders, made = [folder], count()
+    for each in folders:
         with suppress(OSError):
-            if mark in entry.read_bytes().split(b"\0"):
-                os.kill(int(entry.parent.name), signal.SIGKILL)
+            os.chmod(each, stat.S_IRWXU)
+        for name in _listed(each):
+            path, top = os.path.join(each, name), os.path.join(folder, f"{MARK}-{next(made)}")
+            with suppress(OSError):
+                if os.path.isdir(path) and not os.path.islink(path):
+                    os.rename(path, top)
+                    folders.append(top)
+                else:
+                    os.unlink(path)
+    for each in reversed(folders):
+        with suppress(OSError):
+            os.rmdir(each)

@@ -64,6 +64,19 @@ def prints_without_end(x):
         sys.stderr.write("spam" * 100_000)
 
 
+def floods_the_channel(x):
+    while True:
+        for descriptor in range(3, 12):
+            with contextlib.suppress(OSError):
+                os.write(descriptor, b"\n" * 50_000)
+
+
+def sleeps_at_last(x):
+    if x == 3.0:
+        time.sleep(60)
+    return 2.0 * x
+
+
 def shows_itself_slowly(x):
     class Slow:
         def __repr__(self):
@@ -175,6 +188,14 @@ def tensor(x):
     return type("Tensor", (), {"__module__": "torch", "tolist": lambda self: 2.0 * x})()
 
 
+def without_a_repr(x):
+    return type("Fraction", (), {"__repr__": lambda self: 1 / 0})()
+
+
+def much_text(x):
+    return ["spam" * 250] * 20_000
+
+
 def itself(x):
     endless = []
     endless.append(endless)
@@ -214,6 +235,43 @@ def leaves_a_process_of_another_session(x):
     return 2.0 * x
 
 
+def leaves_a_process_without_an_environment(x):
+    note(subprocess.Popen(["sleep", "60"], start_new_session=True, env={}).pid)
+    return 2.0 * x
+
+
+def leaves_a_process_that_moves_on(x):
+    """It has a new id each time that one looks, and a name by which it can be found."""
+    if os.fork() == 0:
+        os.setsid()
+        Path("/proc/self/comm").write_text(Path(__file__).parent.name)
+        end = time.monotonic() + 60.0
+        while time.monotonic() < end:
+            if os.fork():
+                os._exit(0)
+        os._exit(0)
+    return 2.0 * x
+
+
+def leaves_folders_in_folders(x):
+    if x == 2.0:
+        here = os.getcwd()
+        for _ in range(1100):
+            os.mkdir("folder")
+            os.chdir("folder")
+        os.chdir(here)
+    return 2.0 * x
+
+
+def leaves_a_link_for_its_folder(x):
+    if x == 2.0:
+        here = os.getcwd()
+        os.chdir("/")
+        os.rmdir(here)
+        os.symlink(os.path.dirname(__file__), here)
+    return 2.0 * x
+
+
 def leaves_an_orphan(x):
     middle = os.fork()
     if middle == 0:
@@ -233,7 +291,7 @@ def forks(x):
 
 
 def prints_fake_answers(x):
-    for fake in ('{"answer": 1e9, "changed": false}\n', "\n", '{"raised": ["E", "", null]}\n'):
+    for fake in ('{"answer": 1e9, "changed": false}\n', "\n", '{"raised": ["E", "", null]}\n', "no end of a line"):
         print(fake, end="", flush=True)
         for descriptor in range(1, 20):
             with contextlib.suppress(OSError):  # not open, or not for writing
@@ -253,3 +311,14 @@ def patches_everything(x):
 def changes_its_argument(rows):
     rows[0] = 2.0 * rows[0]
     return rows[0]
+
+
+def spoils_the_channel(x):
+    for descriptor in range(3, 12):
+        with contextlib.suppress(OSError):
+            os.set_blocking(descriptor, False)
+    return 2.0 * x
+
+
+def takes_a_square_root(x):
+    return math.sqrt(4.0 * x * x)

@@ -1,6 +1,8 @@
 """Whatever a module does, the grader ends in time, has a verdict for every function, and leaves no process behind."""
 
+import contextlib
 import os
+import py_compile
 import shutil
 import signal
 import subprocess
@@ -9,6 +11,7 @@ import tempfile
 import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from refcalc.grading import Exercise, Function, Verdict, grade
 from refcalc.grading.worker import CHILD
@@ -27,8 +30,10 @@ def exercise(*names: str) -> Exercise:
 
 class HostileCase(unittest.TestCase):
     def setUp(self) -> None:
-        self.folder = Path(tempfile.mkdtemp())
+        self.folder, work = Path(tempfile.mkdtemp()), tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.folder)
+        self.addCleanup(os.rmdir, work)  # fails if a child's folder is left in it
+        self.enterContext(mock.patch("tempfile.tempdir", work))
         self.module = self.folder / "hostile.py"
         shutil.copy(HOSTILE, self.module)
 
@@ -46,11 +51,22 @@ class HostileCase(unittest.TestCase):
 
 class Functions(HostileCase):
     def test_no_end(self) -> None:
-        names = ("loops", "sleeps", "prints_without_end", "shows_itself_slowly", "right")
+        names = ("loops", "sleeps", "prints_without_end", "floods_the_channel", "shows_itself_slowly", "right")
         start = time.monotonic()
         verdict = self.graded(*names, timeout=SHORT)
         self.assertLess(time.monotonic() - start, 30 * SHORT + 60.0)  # what is promised, and time to start Python in
         self.assert_verdicts(verdict, **dict.fromkeys(names[:-1], ("hangs", f"no end within {SHORT} s")))
+
+    def test_no_end_of_the_last_call(self) -> None:
+        """The child that still hangs is asked no smaller input, and no other function."""
+        verdict = self.graded("sleeps_at_last", "right", timeout=SHORT)
+        self.assert_verdicts(verdict, sleeps_at_last=("hangs", f"no end within {SHORT} s"), right=("right", ""))
+        self.assertEqual(verdict.functions["sleeps_at_last"].arguments, (3.0,))
+
+    def test_a_function_does_not_pay_for_the_one_before(self) -> None:
+        for spoils in ("spoils_the_channel", "patches_everything"):
+            verdict = self.graded(spoils, "takes_a_square_root", "fails", timeout=20.0)
+            self.assert_verdicts(verdict, takes_a_square_root=("right", ""), fails=("raises", "KeyError: 'no 0.0'"))
 
     def test_the_end_of_the_process(self) -> None:
         verdict = self.graded("exits_at_once", "is_terminated", "overflows_the_stack", "closes_everything", "right")
@@ -88,6 +104,8 @@ class Functions(HostileCase):
             "boolean": "bool True came back, where a number is wanted",
             "scalar": "<numpy.float32 object at ",
             "tensor": "<torch.Tensor object at ",
+            "without_a_repr": "Fraction whose repr raises ZeroDivisionError came back, ",
+            "much_text": "list more than an answer can hold came back",
             "itself": "list more than an answer can hold came back",
             "too_long": "list more than an answer can hold came back",
         }
@@ -99,8 +117,9 @@ class Functions(HostileCase):
         names = (
             *("is_not_shadowed_by_its_siblings", "imports_a_sibling", "works_in_an_empty_folder"),
             *("prints", "leaves_a_thread", "leaves_a_process", "leaves_a_process_of_another_session"),
+            *("leaves_a_process_without_an_environment", "leaves_folders_in_folders", "leaves_a_process_that_moves_on"),
             *("leaves_an_orphan", "forks", "prints_fake_answers", "closes_the_standard_streams"),
-            *("patches_everything", "right"),
+            *("patches_everything", "right", "leaves_a_link_for_its_folder"),
         )
         for name in ("random", "json", "fractions"):
             (self.folder / f"{name}.py").write_text("raise ImportError('the sibling')\n")
@@ -108,8 +127,9 @@ class Functions(HostileCase):
         verdict = self.graded(*names, timeout=20.0)
         self.assert_verdicts(verdict, **dict.fromkeys(names, ("right", "")))
         ids = self.module.with_suffix(".ids").read_text("utf-8").split()
-        self.assertGreaterEqual(len(ids), 6)  # two calls each, of three functions
+        self.assertGreaterEqual(len(ids), 8)  # two calls each, of four functions
         self.assertEqual([pid for pid in ids if runs(int(pid))], [])
+        self.assertEqual([pid for pid in of_name(self.folder.name) if runs(pid)], [])
         left = {"sibling.py", "random.py", "json.py", "fractions.py", "hostile.py", "hostile.ids"}
         self.assertEqual({path.name for path in self.folder.iterdir()}, left)  # no compiled files
 
@@ -154,6 +174,23 @@ class Imports(HostileCase):
                     self.assertEqual(graded.status, status)
                     self.assertIn(reason, graded.reason)
 
+    def test_a_sibling_is_what_its_source_says(self) -> None:
+        """A compiled file can be of what stood there before: of the same size, written in the same second."""
+        package = self.folder / "package"
+        package.mkdir()
+        for path in (self.folder / "sibling.py", package / "__init__.py"):
+            path.write_text("factor = 3.0\n")
+            py_compile.compile(str(path), doraise=True, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+            path.write_text("factor = 1.0\n")
+        self.module.write_text("import sibling, package\ndef right(x): return x * (sibling.factor + package.factor)\n")
+        verdict = self.graded("right", timeout=20.0)
+        self.assertTrue(verdict.right, str(verdict))
+
+    def test_a_syntax_error_of_a_sibling_names_its_file_and_line(self) -> None:
+        (self.folder / "sibling.py").write_text("x = 1\ny = 2\ndef f(:\n")
+        graded = self.imported("import os\nimport sibling").functions["right"]
+        self.assertRegex(graded.reason, r"^at import: SyntaxError: .* \(sibling\.py, line 3\) \(line 2\)$")
+
     def test_no_end(self) -> None:
         verdict = self.imported("while True:\n    print('spam' * 1000)", timeout=0.02)
         for graded in verdict.functions.values():
@@ -168,6 +205,15 @@ class Imports(HostileCase):
         verdict = self.imported(source, timeout=20.0)
         self.assertEqual(verdict.functions["right"].status, "right", verdict.functions["right"].reason)
         self.assertEqual(verdict.functions["missing"].status, "missing")
+
+
+def of_name(name: str) -> list[int]:
+    """Return the processes that have given themselves a name."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/comm"):
+        with contextlib.suppress(OSError):
+            found += [int(path.parent.name)] * (path.read_text("utf-8") == f"{name}\n")
+    return found
 
 
 def runs(pid: int) -> bool:
