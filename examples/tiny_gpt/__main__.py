@@ -2,11 +2,11 @@
 
     python -m examples.tiny_gpt all                     all of the following, on the standard library's documentation
     python -m examples.tiny_gpt train                   three seeds, about a minute each on two cores
-    python -m examples.tiny_gpt evaluate                before and after training, a receipt a document; losses and attention twice
+    python -m examples.tiny_gpt evaluate                a receipt a document, before and after training; computed twice
     python -m examples.tiny_gpt baseline                uniform, unigram and Kneser-Ney on the same targets
     python -m examples.tiny_gpt ablate                  positions switched off: an intervention, and a paired retraining
     python -m examples.tiny_gpt generate                greedy receipts, failures kept
-    python -m examples.tiny_gpt report                  an audit, everything again from the receipts, the ladder as a picture
+    python -m examples.tiny_gpt report                  an audit; everything again from the receipts; two pictures
 
 Needs torch.  --text FILE takes another text, whose last tenth is the test; --folder says where the run is kept.
 """
