@@ -69,6 +69,7 @@ class Statuses(CommandCase):
             status, out, err = self.run_on("report", path)
             self.assertEqual((status, err), (want, ""))
             self.assertIn("holds          it learns" if not want else "DOES NOT HOLD  it learns", out)
+            self.assertIn(f" by at least {by:g} ", " ".join(out.split()))
             self.assertEqual(self.run_on("report", path, "--json")[0], want)
 
     def test_a_criterion_that_cannot_be_judged_does_not_hold(self) -> None:
