@@ -35,6 +35,8 @@ def score(corpus: Corpus, folder: Path) -> None:
             rules = protocol(corpus, split, text_digest(f"{name} of the training text"), dtype="float64")
             report = refcalc.evaluate(documents(corpus, split), model, rules, str(receipts(folder, name, split)))
             print(f"{name:<12}{split:<12}{report.total.mean_nll:.6f} nats per target")
+    for name, bits in of_the_text(corpus, "test"):
+        print(f"{name:<24}{bits:.3f} bits per character of the test text")
 
 
 def receipts(folder: Path, name: str, split: str) -> Path:
