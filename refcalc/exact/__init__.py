@@ -36,6 +36,7 @@ How it is done (each module says why it may be done so):
     _independent  logarithms of whole numbers, written so that what is rational shows
     _scored       the coefficients of a cross-entropy
     _divergence_slopes   the gradients of a divergence
+    _dust         the sign of what is too small to be enclosed
     _read         numbers that are doubles, or refused
     _dyadic       sums of products of doubles without error
     _libm         whether this process's exp may be used

@@ -9,13 +9,14 @@ further.  So the first is 0 where x and y have the same logits, counted from x[i
 the classes of each one logit the mean of g is g[i].
 """
 
-__all__ = ["slope_of_p", "slope_of_q"]
+__all__ = ["mean_gain", "slope_of_p", "slope_of_q"]
 
 from collections import Counter
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from math import inf
 
+from refcalc.exact._dust import add_drops, dust, is_dust, sign_of_dust
 from refcalc.exact._enclosures import difference, product
 from refcalc.exact._rounding import Enclosure, affine, nearest, rounded
 from refcalc.exact._row import Row
@@ -47,31 +48,46 @@ def slope_of_q(name: str, x: Row, y: Row, share: Fraction) -> list[float]:
 
 
 def slope_of_p(name: str, x: Row, gains: list[Fraction], share: Fraction) -> list[float]:
-    """Return share p[i] (g[i] - W) for each class, gains being g."""
+    """Return share p[i] (g[i] - W) for each class, gains being g: 0 for -inf, with mean 0 over the largest logits."""
     sums: dict[float, Fraction] = {}
     for a, g in zip(x.xs, gains, strict=True):
         sums[a] = sums.get(a, ZERO) + g
     counts = Counter(x.xs)
     means = {sums[a] / counts[a] for a in counts if a > -inf}
     if x.ties:
-        (mean,) = means
-        exact = [share * (g - mean) / x.ties if a > -inf else ZERO for a, g in zip(x.xs, gains, strict=True)]
+        exact = [share * g / x.ties for g in gains]
         return [nearest(each.numerator, each.denominator) for each in exact]
-
-    @cache
-    def mean_gain(level: int) -> Enclosure:
-        return product(weighted_tail(x, gains, level), x.share(level))
+    count, dusty = x.xs.count(x.m), is_dust(x)
+    mean = cache(partial(mean_gain, x, gains))
 
     def class_slope(a: float, g: Fraction) -> float:
         if a == -inf or means == {g}:
             return 0.0
+        if a == x.m and dusty and (sign := _sign(x, gains, g)):
+            return rounded(name, lambda level: affine(share * g / count, share, dust(sign)))
 
         def enclose(level: int) -> Enclosure:
-            return affine(ZERO, share, product(affine(g, -ONE, mean_gain(level)), probability(x, a, level)))
+            return affine(ZERO, share, product(affine(g, -ONE, mean(level)), probability(x, a, level)))
 
         return rounded(name, enclose, start=2)
 
     return [class_slope(a, g) for a, g in zip(x.xs, gains, strict=True)]
+
+
+def mean_gain(x: Row, gains: list[Fraction], level: int) -> Enclosure:
+    """Return an enclosure of W, for a row that is not tied: over its largest logits the gains have mean 0."""
+    below = [g if a < x.m else ZERO for a, g in zip(x.xs, gains, strict=True)]
+    return product(weighted_tail(x, below, level), x.share(level))
+
+
+def _sign(x: Row, gains: list[Fraction], g: Fraction) -> int:
+    """Return the sign of p[i] (g[i] - W) - g[i] / n for one of n largest logits, beside dust; 0 if it is not seen."""
+    # With t what x has beside them, and E[j] = e**(x[j] - m(x)), p[i] is 1 / (n + t) and W = sum g[j] E[j] / (n + t):
+    #
+    #     (n + t)**2 (p[i] (g[i] - W) - g[i] / n)  =  - sum (g[i] + g[j]) E[j] - g[i] t**2 / n.
+    sums: dict[Fraction, Fraction] = {}
+    add_drops(sums, x, [-g - other for other in gains])
+    return sign_of_dust(sums, len(gains) ** 2 * abs(g))
 
 
 def _drops(row: Row) -> Counter[Fraction]:

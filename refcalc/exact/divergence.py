@@ -1,16 +1,17 @@
 """KL(p || q) of rows of logits and its gradient, correctly rounded: the names of refcalc.divergence.kl.
 
     x, y  the two rows      p, q  their softmax      m, tail  of a row, as in _row, and l = log1p(tail)
-    k     a place where x is largest
+    top   the classes where x is largest, all n of them
 
-With log p[i] = x[i] - m(x) - l(x), log q[i] = y[i] - m(y) - l(y), and g[i] = (y[k] - x[k]) - (y[i] - x[i]),
+With log p[i] = x[i] - m(x) - l(x), log q[i] = y[i] - m(y) - l(y), and g[i] = x[i] - y[i] less its mean over the top,
 
     KL(p || q)  =  sum_i p[i] (log p[i] - log q[i])
-                =  (m(y) - y[k])  +  l(y)  -  l(x)  +  sum_{i != k} g[i] e**(x[i] - m(x)) / (1 + tail(x)).
+                =  (m(y) - mean of y over the top)  +  l(y)  -  l(x)  +  W
+    W           =  sum_i p[i] g[i]  =  sum of g[i] e**(x[i] - m(x)) / (1 + tail(x)) over the classes not in the top.
 
-The first part is rational and exact, the others are enclosed.  Where both rows are all but certain, the others are dust
-on a number that is half-way between two doubles every fourth time, and far too small to be enclosed: there the sign of
-the dust is found with rationals.  Of many rows the parts are added, and the sum is rounded once.
+The first part is rational and exact, the others are enclosed.  Where both rows have equally many largest logits, one as
+a rule, and dust beside them, the others are dust too, on a number that is half-way between two doubles every fourth
+time: see _dust.  Of many rows the parts are added, and the sum is rounded once.
 
 The gradients are in _divergence_slopes.
 """
@@ -25,13 +26,12 @@ from typing import Any, NamedTuple
 from refcalc import _check
 from refcalc._check import Nested
 from refcalc.divergence._pairs import Named, RowPairs
-from refcalc.exact import _integer
-from refcalc.exact._divergence_slopes import slope_of_p, slope_of_q
-from refcalc.exact._enclosures import log_size, negated, product, total
+from refcalc.exact._divergence_slopes import mean_gain, slope_of_p, slope_of_q
+from refcalc.exact._dust import add_drops, dust, is_dust, sign_of_dust
+from refcalc.exact._enclosures import log_size, negated, total
 from refcalc.exact._read import exact_row
 from refcalc.exact._rounding import Enclosure, affine, rounded
 from refcalc.exact._row import Row
-from refcalc.exact.softmax import weighted_tail
 from refcalc.exact.value import ONE, ZERO, Nll
 
 
@@ -106,8 +106,13 @@ def _beyond(x: Row, y: Row) -> bool:
 
 def _gains(x: Row, y: Row) -> list[Fraction]:
     """Return g, 0 for a class that p has not."""
-    shift = Fraction(y.xs[x.k]) - Fraction(x.m)
+    shift = _mean_at_top(x, y) - Fraction(x.m)
     return [shift + Fraction(a) - Fraction(b) if a > -inf else ZERO for a, b in zip(x.xs, y.xs, strict=True)]
+
+
+def _mean_at_top(x: Row, y: Row) -> Fraction:
+    top = [Fraction(b) for a, b in zip(x.xs, y.xs, strict=True) if a == x.m]
+    return sum(top, ZERO) / len(top)
 
 
 # --- the divergence --------------------------------------------------------------------------------------------------
@@ -127,29 +132,33 @@ class _Parts(NamedTuple):
 def _parts(x: Row, y: Row) -> _Parts:
     if _beyond(x, y):
         return _Parts(ZERO, nll=INFINITE)
-    if x.ties:
-        return _from_uniform(x, y)
     gains = _gains(x, y)
     if not any(gains) and x.xs.count(-inf) == y.xs.count(-inf):
         return _Parts(ZERO, nll=Nll())
-    drop = Fraction(y.m) - Fraction(y.xs[x.k])
-    if sign := _sign_of_dust(x, y, gains):
-        dust = (0, 1, 1 << DUST_BITS) if sign > 0 else (-1, 0, 1 << DUST_BITS)
-        return _Parts(drop, lambda level: dust)
+    drop = Fraction(y.m) - _mean_at_top(x, y)
+    if sign := _sign(x, y, gains):
+        return _Parts(drop, lambda level: dust(sign))
+    if x.ties:
+        nll = Nll.of_probability(Fraction(x.ties, y.ties)) if y.ties else Nll(drop, {x.ties: -ONE}, [(y, ONE)])
+        return _Parts(drop, lambda level: total(log_size(y, level), negated(log_size(x, level))), nll)
+    return _Parts(
+        drop, lambda level: total(log_size(y, level), negated(x.log1p_tail(level)), mean_gain(x, gains, level))
+    )
 
-    def enclose(level: int) -> Enclosure:
-        spread = product(weighted_tail(x, gains, level), x.share(level))
-        return total(log_size(y, level), negated(x.log1p_tail(level)), spread)
 
-    return _Parts(drop, enclose)
-
-
-def _from_uniform(x: Row, y: Row) -> _Parts:
-    """Return KL(p || q) for a p of 1/N on N classes:  the mean of their m(y) - y[i], less log N, plus l(y)."""
-    held = [b for a, b in zip(x.xs, y.xs, strict=True) if a > -inf]
-    drop = Fraction(y.m) - sum(map(Fraction, held), ZERO) / x.ties
-    nll = Nll.of_probability(Fraction(x.ties, y.ties)) if y.ties else Nll(drop, {x.ties: -ONE}, [(y, ONE)])
-    return _Parts(drop, lambda level: total(log_size(y, level), negated(log_size(x, level))), nll)
+def _sign(x: Row, y: Row, gains: list[Fraction]) -> int:
+    """Return the sign of l(y) - l(x) + W where that is dust, else 0; 0 too where it is not seen."""
+    # With both largest logits n times there, s and t what y and x have beside them, and E[i] = e**(x[i] - m(x)):
+    #
+    #     n (l(y) - l(x) + W)  =  n log1p(s/n) - n log1p(t/n) + sum g[i] E[i] / (1 + t/n)
+    #                          =  s + sum (g[i] - 1) E[i] + rest,
+    #     |rest| < s**2 / 2 + t**2 / 2 + t sum |g[i]| E[i]  <=  V**2 (2 + max |g[i] - 1|) e**(-2 least drop).
+    if x.xs.count(x.m) != y.xs.count(y.m) or not (is_dust(x) and is_dust(y)):
+        return 0
+    sums: dict[Fraction, Fraction] = {}
+    add_drops(sums, y, [ONE] * len(gains))
+    add_drops(sums, x, [g - 1 for g in gains])
+    return sign_of_dust(sums, len(gains) ** 2 * (2 + max(abs(g - 1) for g in gains)))
 
 
 def _rounded_sum(name: str, parts: list[_Parts], divisor: int) -> float:
@@ -165,46 +174,3 @@ def _rounded_sum(name: str, parts: list[_Parts], divisor: int) -> float:
     return rounded(
         name, lambda level: affine(drop * share, share, total(*(enclose(level) for enclose in enclosed))), start=2
     )
-
-
-# Tails are dust where all other logits are DUSTY below the largest.  What they make of KL is below 2**-DUST_BITS then:
-# V classes, each with a gain below 2**1027, times e**-2500 < 2**-3606.
-DUSTY, DUST_BITS = 2500, 2400
-
-
-def _sign_of_dust(x: Row, y: Row, gains: list[Fraction]) -> int:
-    """Return the sign of KL(p || q) - (m(y) - y[k]) where both tails are dust, else 0; 0 too where it is not seen."""
-    # With the tails t of x and s of y, 0 < t - l(x) < t**2 / 2 and the like of y, and E[i] = e**(x[i] - m(x)):
-    #
-    #     l(y) - l(x) + sum g[i] E[i] / (1 + t)  =  s + sum (g[i] - 1) E[i] + rest,
-    #     |rest| < s**2 / 2 + t**2 / 2 + t sum |g[i]| E[i]  <=  V**2 (2 + max |g[i] - 1|) e**(-2 a)
-    #
-    # with a the least drop.  The sum and the bound are compared after both were multiplied by e**first, first being the
-    # least drop whose coefficient is not 0.
-    if any(sum(z >= row.m - DUSTY for z in row.xs) > 1 for row in (x, y)):
-        return 0
-    sums: dict[Fraction, Fraction] = {}
-    for row, coefficients in ((y, [ONE] * len(gains)), (x, [g - 1 for g in gains])):
-        for z, c in zip(row.xs, coefficients, strict=True):
-            if -inf < z < row.m:
-                drop = Fraction(row.m) - Fraction(z)
-                sums[drop] = sums.get(drop, ZERO) + c
-    least, first = min(sums), min((drop for drop, c in sums.items() if c), default=ZERO)
-    if not DUSTY <= least <= first < 2 * least:
-        return 0
-    power, off = _power(2 * least - first)
-    total, slack = ZERO, len(gains) ** 2 * (2 + max(abs(g - 1) for g in gains)) * (power + off)
-    for drop, c in sums.items():
-        if c:
-            power, off = _power(drop - first)
-            total, slack = total + c * power, slack + abs(c) * off
-    return 0 if abs(total) <= slack else 1 if total > 0 else -1
-
-
-def _power(drop: Fraction) -> tuple[Fraction, Fraction]:
-    """Return e**-drop, for drop >= 0, and what that is off by at most."""
-    if drop > 4096:
-        return ZERO, Fraction(1, 1 << 4096)
-    w = 256
-    n, k = _integer.exp(-(drop.numerator << w) // drop.denominator, w)  # off by 2 units, and by less than 2 of drop's
-    return Fraction(n, 1 << w - k), Fraction(4, 1 << w - k)

@@ -173,11 +173,13 @@ def drops(row: Row) -> list[Fraction]:
 def weighted_tail(row: Row, factors: Iterable[Fraction], level: int) -> Enclosure:
     """Return an enclosure of the sum over j of f[j] e**(z[j] - m), for a row that is not tied.
 
-    factors: f[j] of any sign, below 2**1026, and 0 where z[j] is m or -inf.
+    factors: f[j] of any sign, below 2**1026, and 0 where z[j] is m or -inf; with nothing but 0 the enclosure is 0.
     """
     bits = working_bits(level) + len(row.xs).bit_length() + 8
     terms = [(f, *_kernel.power(x, row.m, bits)) for f, x in zip(factors, row.xs, strict=True) if f]
-    q = bits + 64 - max((k for _, _, k in terms), default=0)
+    if not terms:
+        return 0, 0, 1
+    q = bits + 64 - max(k for _, _, k in terms)
     low = high = 0
     for f, n, k in terms:
         if n:  # n is within 4 units of the truth; the shift and the division round down, so 2 more for the upper end

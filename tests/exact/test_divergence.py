@@ -91,6 +91,14 @@ class Nearest(unittest.TestCase):
         self.assertEqual(got, 2.0**66 + 2.0**14)
         self.assertEqual(exact.kl_divergence([0.0, -1e5], [0.0, 0.0]), exact.uniform_nll(2))
 
+    def test_dust_beside_equally_many_largest_logits(self) -> None:
+        # log 2 - log 2 is nothing, and 2**53 + 1 is half-way.
+        for far in (1500.0, 1e9):
+            p, q = [0.0, 0.0, -far, -far, -far], [-1.0, -1.0, 2.0**53, 2.0**53]
+            self.assertEqual(exact.kl_divergence(p, [*q, 0.0]), 2.0**53)
+            self.assertEqual(exact.kl_divergence(p, [*q, -(2.0**70)]), 2.0**53 + 2.0)
+        self.assertEqual(exact.kl_divergence([0.0, -inf, 0.0], [-1.0, 2.0**53, 2.0**53]), 2.0**52 + 1.0)
+
     def test_what_p_has_and_q_has_not_is_infinite(self) -> None:
         self.assertEqual(exact.kl_divergence([0.0, -2000.0], [0.0, -inf]), inf)
         self.assertEqual(exact.kl_divergence([0.0, 0.0, -inf], [0.0, -inf, 0.0]), inf)
@@ -197,6 +205,20 @@ class Slopes(unittest.TestCase):
         got = exact.kl_divergence_gradient([0.0, -700.0], [0.0, -702.0])
         self.assertTrue(judge.is_nearest(got[0], slope([0.0, -700.0], [0.0, -702.0], 0, "q_logits", 700)))
         self.assertEqual(exact.kl_divergence_gradient([0.0, 0.0, -inf], [0.0, 0.0, -1e6]), [0.0, 0.0, 0.0])
+
+    def test_half_way_and_dust_below_a_tied_top_of_p(self) -> None:
+        # The slope is -(1 + 2**-53) / 4, half-way, but for what the other classes of p do: they are masked, as a rule.
+        for beyond in ([0.0], [-2.0], [3.0, -3.5], [-3.0, 3.5], [1.0, 1.0, -1.5, -1.5]):
+            found = []
+            for far in (1500.0, 1e9, 1e16):
+                lows = [-far - 2.0 * j for j in range(len(beyond))]
+                p, q = [0.0, 0.0, *lows], [1.0, -(2.0**-53), *(x + v for x, v in zip(lows, beyond, strict=True))]
+                found.append(exact.kl_divergence_gradient(p, q, of="p_logits")[:2])
+                if far == 1500.0:
+                    for i in range(2):
+                        self.assertTrue(judge.is_nearest(found[0][i], slope(p, q, i, "p_logits", 700)))
+            with self.subTest(beyond=beyond):
+                self.assertEqual(found, found[:1] * 3)
 
     def test_an_infinite_divergence_has_no_slope_by_p(self) -> None:
         self.assertEqual(exact.kl_divergence_gradient([0.0, 0.0], [0.0, -inf]), [0.5, -0.5])
