@@ -81,7 +81,7 @@ def cases(seed: int) -> Iterator[Case]:
     p, log_p = exact.softmax(xs), exact.log_softmax(xs)
     for j in {d.of(*finite), d.of(*finite)}:
         yield Case("softmax", (xs, j), p[j], lambda c, j=j: Row(c, xs).probability(j))
-        yield Case("log_softmax", (xs, j), -log_p[j], lambda c, j=j: Row(c, xs).nll(j))
+        yield Case("log_softmax", (xs, j), 0.0 - log_p[j], lambda c, j=j: Row(c, xs).nll(j))
     yield from _one_loss(d, xs, y)
     yield from _batch(d, xs)
     yield from _conversions(d)

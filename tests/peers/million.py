@@ -2,7 +2,7 @@
 
     python -m tests.peers.million RESULTS [FIRST_SEED]
 
-An hour for the million on one core; with glibc, MALLOC_TRIM_THRESHOLD_=500000000 in the environment halves it.
+Half an hour for the million on one core; with glibc, MALLOC_TRIM_THRESHOLD_=500000000 in the environment halves it.
 Progress goes to stderr, the outcome to stdout, also when it is interrupted; it is kept in tests/peers/million.txt.
 The judge leaves open what is exactly half-way for a perplexity or a number of bits (powers of integers), and a KL
 divergence that is half-way but for dust; the unit tests have those by name.
@@ -12,10 +12,11 @@ import platform
 import sys
 import time
 from collections import Counter
+from itertools import chain
 
 import gmpy2
 
-from tests.peers.exact_cases import cases
+from tests.peers import divergence_cases, exact_cases
 from tests.peers.mpfr import judged
 
 
@@ -25,7 +26,7 @@ def main() -> int:
     counts: dict[str, Counter] = {}
     try:
         while results < wanted:
-            for case in cases(seed):
+            for case in chain(exact_cases.cases(seed), divergence_cases.cases(seed)):
                 verdict = judged(case.result, case.value)
                 counts.setdefault(case.function, Counter())[verdict] += 1
                 results += 1

@@ -8,7 +8,7 @@ a point (an irrational number has no end in common with a rational one) decides 
 
 from collections.abc import Callable
 from functools import cache
-from math import inf, nextafter
+from math import copysign, inf, isnan, nextafter
 from typing import NamedTuple
 
 import gmpy2
@@ -33,7 +33,7 @@ class Value(NamedTuple):
 
 
 class Context:
-    """Interval arithmetic on non-negative numbers, and a few operations on any."""
+    """Interval arithmetic: `each` for functions that grow, `over` for what is not negative, the others for any sign."""
 
     def __init__(self, precision: int) -> None:
         wide = {"precision": precision, "emax": gmpy2.get_emax_max(), "emin": gmpy2.get_emin_min()}
@@ -63,15 +63,12 @@ class Context:
         return total
 
     def times(self, c: object, x: Interval) -> Interval:
-        """Return c x for a rational c of any sign and x >= 0."""
-        by = self.of(abs(mpq(c)))
-        product = self.each("mul", by, x)
-        return product if c >= 0 else self.minus(product)
+        """Return c x for a rational c."""
+        return self.product(self.of(c), x)
 
     def product(self, x: Interval, y: Interval) -> Interval:
-        """Return x y for x >= 0 and a y of any sign."""
-        lo = self.down.mul(x.lo if y.lo >= 0 else x.hi, y.lo)
-        return Interval(lo, self.up.mul(x.hi if y.hi >= 0 else x.lo, y.hi))
+        corners = [(a, b) for a in x for b in y]
+        return Interval(min(self.down.mul(*ends) for ends in corners), max(self.up.mul(*ends) for ends in corners))
 
     def minus(self, x: Interval) -> Interval:
         return Interval(self.down.minus(x.hi), self.down.minus(x.lo))  # exact; the operator would round to 53 bits
@@ -89,17 +86,15 @@ ZERO = Interval(mpfr(0), mpfr(0))
 
 
 class Row:
-    """One row at one precision; ties as the package's theory has them."""
+    """One row at one precision: `count` classes at the largest logit m, the others `dust` beside them."""
 
     def __init__(self, c: Context, xs: list[float]) -> None:
         self.c, self.xs, self.m = c, xs, max(xs)
-        self.k = xs.index(self.m)
-        self.finite = [x for x in xs if x > -inf]
-        self.tied = min(self.finite) == self.m
+        self.count = xs.count(self.m)
         self.powers = [ZERO if x == -inf else c.each("exp", c.difference(x, self.m)) for x in xs]
-        self.tail = c.add(ZERO, *(p for j, p in enumerate(self.powers) if j != self.k))
-        self.whole = c.add(c.of(1), self.tail)
-        self.log1p = c.each("log1p", self.tail)
+        self.dust = c.add(ZERO, *(p for p, x in zip(self.powers, xs, strict=True) if x < self.m))
+        self.whole = c.add(c.of(self.count), self.dust)
+        self.log1p = c.each("log1p", c.add(c.of(self.count - 1), self.dust))
 
     def nll(self, y: int) -> Value:
         return Value(mpq(self.m) - mpq(self.xs[y]), self.log1p)
@@ -108,13 +103,11 @@ class Row:
         return Value(mpq(self.m), self.log1p)
 
     def probability(self, j: int) -> Value:
-        """Return p[j]; for the largest logit as 1 - tail / (1 + tail)."""
-        if self.tied:
-            return Value(mpq(self.xs[j] > -inf, len(self.finite)), ZERO)
-        if j != self.k:
+        """Return p[j]; for the largest logit, n times there, as 1/n less dust / (n (n + dust))."""
+        if self.xs[j] < self.m:
             return Value(mpq(0), self.c.over(self.powers[j], self.whole))
-        rest = self.c.over(self.tail, self.whole)
-        return Value(mpq(1), self.c.minus(rest))
+        part = mpq(1, self.count)
+        return Value(part, self.c.times(-part, self.c.over(self.dust, self.whole)))
 
     def entropy(self) -> Value:
         c = self.c
@@ -128,21 +121,31 @@ class Row:
         drop = sum((a * (mpq(self.m) - mpq(x)) for a, x in zip(masses, self.xs, strict=True) if a), mpq(0))
         return Value(drop, self.c.times(sum(masses, mpq(0)), self.log1p))
 
+    def ratios(self, other: "Row") -> list[mpq]:
+        """Return log(p / q) of each class but for the two normalisers, 0 for one that self has not."""
+        shift = mpq(other.m) - mpq(self.m)
+        return [shift + mpq(x) - mpq(y) if x > -inf else mpq(0) for x, y in zip(self.xs, other.xs, strict=True)]
+
+    def mean(self, values: list[Value]) -> Value:
+        """Return the sum of p[j] times values[j]."""
+        return total(self.c, [product(self.c, self.probability(j), v) for j, v in enumerate(values)])
+
     def divergence(self, other: "Row") -> Value:
         """Return KL(self || other), the sum of p (log p - log q); other has every class that self has."""
-        c, total = self.c, ZERO
-        for x, y, p in zip(self.xs, other.xs, self.powers, strict=True):
-            if x > -inf:
-                ratio = mpq(x) - mpq(self.m) - (mpq(y) - mpq(other.m))
-                log = c.add(c.of(ratio), other.log1p, c.minus(self.log1p))
-                total = c.add(total, c.product(c.over(p, self.whole), log))
-        return Value(mpq(0), total)
+        sizes = self.c.add(other.log1p, self.c.minus(self.log1p))
+        return self.mean([Value(ratio, sizes) for ratio in self.ratios(other)])
+
+    def divergence_slope(self, other: "Row", of: str, j: int) -> Value:
+        """Return d KL(self || other) / d other.xs[j], or / d self.xs[j]."""
+        p = self.probability(j)
+        if of == "q_logits":
+            return total(self.c, [other.probability(j), scaled(self.c, p, mpq(-1))])
+        logs = [Value(ratio, ZERO) for ratio in self.ratios(other)]
+        return product(self.c, p, total(self.c, [logs[j], scaled(self.c, self.mean(logs), mpq(-1))]))
 
     def slope(self, masses: list[mpq], j: int) -> Value:
-        p, total = self.probability(j), sum(masses, mpq(0))
-        rest = p.rest if p.rest.lo >= 0 else self.c.minus(p.rest)
-        sign = 1 if p.rest.lo >= 0 else -1
-        return Value(total * p.rational - masses[j], self.c.times(sign * total, rest))
+        p, mass = self.probability(j), sum(masses, mpq(0))
+        return Value(mass * p.rational - masses[j], self.c.times(mass, p.rest))
 
 
 def masses(size: int, y: int | None, q: list[float] | None, weight: list[float] | None, smoothing: float) -> list[mpq]:
@@ -161,6 +164,11 @@ def scaled(c: Context, value: Value, factor: mpq) -> Value:
     return Value(value.rational * factor, c.times(factor, value.rest))
 
 
+def product(c: Context, a: Value, b: Value) -> Value:
+    mixed = c.times(a.rational, b.rest), c.times(b.rational, a.rest), c.product(a.rest, b.rest)
+    return Value(a.rational * b.rational, c.add(*mixed))
+
+
 def interval(c: Context, value: Value) -> Interval:
     return c.add(c.of(value.rational), value.rest)
 
@@ -175,7 +183,11 @@ def exp(c: Context, value: Value) -> Value:
 
 
 def judged(result: float, value: Callable[[Context], Value]) -> bool | None:
-    """Return whether result is the double nearest to the value, or None where LIMIT bits do not tell."""
+    """Return whether result is the double nearest to the value, or None where LIMIT bits do not tell, or it is nan."""
+    if isnan(result):
+        return None
+    if result == 0.0 and copysign(1.0, result) < 0.0:
+        return False
     precision = 200
     while precision < LIMIT:
         d, rest = value(context(precision))
