@@ -79,6 +79,8 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
                 watch=progress.show,
             )
     except OSError as error:
+        if error.filename != options.file:  # no folder for the child, or no process
+            raise
         raise ValueError(f"{options.file}: the module must be a file that can be read, got {error.strerror}") from None
     status = 0 if verdict.right else 1
     if options.json:

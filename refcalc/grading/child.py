@@ -27,6 +27,7 @@ MEMORY = 4 << 30  # bytes of address space
 FILE_SIZE = 64 << 20  # bytes that can be written into one file
 PARTS, DEPTH, TEXT = 200_000, 50, 1_000  # the largest answer, the deepest, and the characters kept of a text
 LONGEST = 16 << 20  # characters of an answer as text
+LONGEST_TIME = 1e9  # seconds; a timer of the system can bear no more
 MODULE = "graded_module"  # its name, which is nobody else's
 
 
@@ -135,7 +136,7 @@ def odd(kind: str, text: str) -> str:
 def raised(error: BaseException, path: str) -> str:
     """Return what was raised, and in which line of the module; a syntax error elsewhere names its file and line."""
     own = isinstance(error, SyntaxError) and error.filename == path
-    line = error.lineno if own else None  # type: ignore[attr-defined]
+    line = (error.lineno or None) if own else None  # type: ignore[attr-defined]
     trace = error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == path:
@@ -154,7 +155,7 @@ def raised(error: BaseException, path: str) -> str:
 def limit_resources(seconds: float) -> None:
     """Limit memory, the size of files, and the time if nobody is left to end this process, where the system can."""
     if hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+        signal.setitimer(signal.ITIMER_REAL, min(seconds, LONGEST_TIME))
     try:
         import resource  # noqa: PLC0415 (not on every system)
     except ImportError:

@@ -102,6 +102,12 @@ class Grade(CommandCase):
                 self.assertTrue(err.startswith(f"refcalc: {message}"), err)
                 self.assertEqual(err.count("\n"), 1)
 
+    def test_a_child_without_a_folder_is_not_put_down_to_the_module(self) -> None:
+        with mock.patch("tempfile.tempdir", str(self.folder / "nothing")):
+            status, out, err = self.run_on("grade", str(EXAMPLES / "loss.py"))
+        self.assertEqual((status, out), (2, ""))
+        self.assertNotIn("the module", err)
+
     def test_colour_and_progress_are_for_a_terminal(self) -> None:
         def shown(**environment: str) -> tuple[str, str]:
             out, err = Terminal(), Terminal()

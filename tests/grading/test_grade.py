@@ -172,7 +172,7 @@ class Numbers(GradeCase):
         self.assertNotEqual(one.functions["mean"].arguments, fresh.functions["mean"].arguments)  # as they were drawn
 
     def test_the_textbook_passes_and_strict_asks_for_more(self) -> None:
-        self.assertTrue(grade(LOSS, timeout=20.0).right)
+        self.assertTrue(grade(LOSS, timeout=1e300).right)  # longer than a timer of the system can be set
         verdict = grade(LOSS, strict=True, seed=1, timeout=20.0)
         strict = {name for name, graded in verdict.functions.items() if graded.status != "right"}
         self.assertIn("log_softmax", strict)  # the digits of confident hits
