@@ -19,6 +19,7 @@ from refcalc.evaluation.receipt import Receipt, check_key, checked
 LONGEST_LINE = 2**20
 BLOCK = 2**16
 HEADER = re.compile(rb'\s*\{\s*"(?:protocol|digest)"\s*:')
+BEGINNINGS = (b'{"document":', b'{"end":')  # of the lines that ReceiptLog writes after the first
 Source = str | os.PathLike[str] | BinaryIO
 UNFINISHED = "the evaluation was not finished, and goes on when it is run again"
 
@@ -55,7 +56,7 @@ class Receipts:
     def __iter__(self) -> Iterator[tuple[int, Receipt]]:
         found, self.whole = 0, self._start
         for number, line in self.lines():
-            if self.unfinished and not line.endswith(b"\n") and len(line) <= LONGEST_LINE:
+            if self.unfinished and self._is_torn(line):
                 break
             receipt = self.receipt(number, line)
             self.whole += len(line)
@@ -86,6 +87,9 @@ class Receipts:
         if "end" in record:
             self._end(number, record)
             return None
+        if "protocol" in record:
+            rule = "be a receipt under the protocol of line 1 (were two files put together?)"
+            self.refuse(number, rule, record.get("digest"))
         try:
             receipt = Receipt.from_dict(record, self.protocol)
         except (TypeError, ValueError) as refusal:
@@ -108,6 +112,11 @@ class Receipts:
     def refuse(self, number: int, rule: str, value: object) -> NoReturn:
         """Refuse a line."""
         raise ValueError(f"{self.path}: line {number} must {rule}, got {shown(value)}")
+
+    def _is_torn(self, line: bytes) -> bool:
+        """Return whether a line is the beginning of one that a killed run was writing, and not somebody's own words."""
+        ours = any(line.startswith(each[: len(line)]) for each in BEGINNINGS)
+        return ours and not line.endswith(b"\n") and len(line) <= LONGEST_LINE and self.n_documents is None
 
     def _opened(self) -> AbstractContextManager[BinaryIO]:
         """Return the file, to be read from its beginning."""
@@ -158,7 +167,8 @@ class Receipts:
         if "check" not in record:
             self.refuse(number, "have a check, as ReceiptLog writes it", sorted(record))
         if record["check"] != check:
-            rule = f"have the check of what it says under the protocol of line 1, {check} (was it changed by hand?)"
+            doubt = "was it changed by hand, or measured under another?"
+            rule = f"have the check of what it says under the protocol of line 1, {check} ({doubt})"
             self.refuse(number, rule, record["check"])
 
 

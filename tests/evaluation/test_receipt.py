@@ -188,6 +188,7 @@ class Reading(FileCase):
             (changed(document=None), f"line 2: record must have the key document, got {sorted(record)!r:.20}"),
             (changed(document=["a"]), "line 2: document must be text or a whole number, got ['a']"),
             (changed(loss=2), "line 2: record must have no keys but document, nll_sum, n_targets, "),
+            (head, "line 2 must be a receipt under the protocol of line 1 (were two files put together?), got 'sha"),
             (b'{"end":{"n_documents":3}}\n', "line 2 must have the keys end.n_documents and check, got {'end': "),
             (unchecked, "line 2 must have a check, as "),
             (b" " * LONGEST_LINE + line, "line 2 must be at most 1,048,576 bytes long, got a longer one"),
@@ -241,6 +242,9 @@ class GoingOn(FileCase):
             (b"{}\n", "the file must begin with a protocol, to be gone on with, got none"),
             (self.good[:200] + b"\n", "line 1 must be JSON, got "),
             (b"\n", "the file must hold at least one receipt, got 0"),
+            (self.good + b"my own note", "line 6 must be whole, with a newline at its end"),
+            (self.good + lines[1][:40], "line 6 must be whole, with a newline at its end"),
+            (b"".join(lines[:3]) + b"my own note", "line 4 must be whole, with a newline at its end"),
         ]:  # fmt: skip
             with self.subTest(message), self.assertRaises((ValueError, TypeError)) as caught:
                 self.go_on(data)
