@@ -17,10 +17,13 @@ KINDS = ("intervention", "paired-retraining")
 DESCRIPTION = """Compare two files of receipts, document by document, where their protocols allow
 it.
 
-    checkpoint, dtype, looks, criteria
+    checkpoint, dtype, looks, criteria, unk_id, log_base, ignore_index
                may differ: every quantity is compared
+    units      may differ: what both have counted is compared
     tokenizer, vocab_size
                differ: bits per byte and per character are what is left
+    text       differs: nats per target are what is left
+    word_rule  differs: nats per word are left out
     window, stride, BOS, EOS, corpus, split
                differ: nothing is compared
 
