@@ -7,7 +7,7 @@
 The two answer different questions and may well differ in sign, so no comparison mixes them.
 """
 
-__all__ = ["KINDS", "Arm", "check_arms", "trajectory_digest"]
+__all__ = ["KINDS", "RETRAINING", "Arm", "check_arms", "trajectory_digest"]
 
 import json
 from collections.abc import Iterable
@@ -18,7 +18,8 @@ from typing import Any
 from refcalc import _check
 from refcalc._refusal import NoComparison
 
-KINDS = ("intervention", "paired-retraining")
+RETRAINING = "paired-retraining"
+KINDS = ("intervention", RETRAINING)
 
 
 @dataclass(frozen=True)

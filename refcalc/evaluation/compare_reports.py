@@ -9,7 +9,7 @@ from typing import Any
 
 from refcalc import _check
 from refcalc._refusal import NoComparison
-from refcalc.evaluation.ablation import KINDS, Arm, check_arms
+from refcalc.evaluation.ablation import KINDS, RETRAINING, Arm, check_arms
 from refcalc.evaluation.aligned import Aligned, Ratios, aligned
 from refcalc.evaluation.comparability import DOCUMENTS, check_despite, terms_of
 from refcalc.evaluation.comparison import PER, Quantity, ReportComparison
@@ -74,6 +74,8 @@ def compare_reports(
     allowed = check_despite(despite)
     files = [each if isinstance(each, Receipts) else Receipts(fspath(each)) for each in (ours, theirs)]
     first, second = map(protocol_of, files)
+    if kind == RETRAINING and first.checkpoint == second.checkpoint:
+        remarks += (f"both were scored on the checkpoint {first.checkpoint!r}: two trainings end in different weights",)
     terms = terms_of(first, second, allowed, per)
     pairs = aligned(files[0], files[1], DOCUMENTS in allowed)
     drawing = {"draws": draws, "seed": seed, "confidence": confidence, "progress": progress}

@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import re
+from dataclasses import fields
 from random import Random
 from typing import Any
 from unittest import mock
@@ -13,6 +14,7 @@ from refcalc.evaluation import ablation
 from refcalc.evaluation.ablation import Arm
 from refcalc.evaluation.compare_reports import compare_reports
 from refcalc.evaluation.comparison import PER
+from refcalc.evaluation.protocol import Protocol
 from tests.cli.test_bootstrap import CommandCase, Terminal
 from tests.evaluation.evaluated import protocol, receipt, receipts
 
@@ -141,6 +143,11 @@ class Refusals(CompareCase):
 
 
 class Help(CompareCase):
+    def test_it_names_every_field_of_a_protocol(self) -> None:
+        for name in (field.name for field in fields(Protocol)):
+            shown = name[:3].upper() if name.startswith(("bos", "eos")) else name
+            self.assertRegex(compare.DESCRIPTION, rf"\b{shown}\b")
+
     def test_it_names_what_the_function_knows(self) -> None:
         self.assertEqual(compare.KINDS, ablation.KINDS)
         out = io.StringIO()

@@ -328,6 +328,12 @@ class Ablations(unittest.TestCase):
         ):
             self.assertIn(f"\n{line}\n", table)
 
+    def test_two_trainings_with_one_checkpoint_are_doubted(self) -> None:
+        words = "both were scored on the checkpoint 'step-80': two trainings end in different weights"
+        same = compare_reports(scored(1), scored(2), kind="paired-retraining", arms=(arm(), arm()), draws=9)
+        self.assertIn(words, same.warnings)
+        self.assertNotIn(words, self.compare(arm(), arm()).warnings)
+
     def test_an_intervention_says_what_it_does_not_show(self) -> None:
         arms = (arm(kind="intervention", updates=0), arm("off", "intervention", updates=0))
         words = "an intervention shows what this checkpoint leans on, not what training without the part would reach"
