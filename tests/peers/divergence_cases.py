@@ -39,11 +39,11 @@ def pair(d: Draw, size: int) -> tuple[list[float], list[float]]:  # noqa: PLR091
         scale = 0.5 ** (500 + d.below(40))
         return [d.of(0.0, u()) * scale for _ in xs], [u() * scale for _ in xs]
     if family == 4:  # all but certain, tails near the least double
-        far = [-d.of(36.0, 300.0, 700.0, 740.0) - 6.0 * u() for _ in xs[1:]]
+        far = [-d.of(36.0, 300.0, 700.0, 740.0, 0.0) * (1.0 + 0.01 * u()) for _ in xs[1:]]
         return [0.0, *far], [0.0, *(x + d.of(0.0, 1e-9, 2.0) * (u() - 0.5) for x in far)]
     if family == 5:  # the same logits in another order, or all but the same: q[i] - p[i] is 0 or nearly
-        xs = [d.below(6) / 4.0 for _ in xs]
-        ys = [x + d.of(0.0, 0.5) for x in sorted(xs, key=lambda _: u())]
+        xs, shift = [d.below(6) / 4.0 for _ in xs], d.of(0.0, 0.5)
+        ys = [x + shift for x in sorted(xs, key=lambda _: u())]
         return xs, [nextafter(y, inf) if u() < 0.1 else y for y in ys]
     if family == 6:  # pairs of equal logits whose mean of log p - log q is the same, or nearly
         ys = list(xs)
@@ -105,7 +105,7 @@ def _divergences(d: Draw) -> Iterator[Case]:
         share = mpq(1, divisors[reduction])
         slopes = exact.kl_divergence_gradient(p, q, of=of, reduction=reduction)
         for each, slope in zip(flat, (slope for line in slopes for slope in line), strict=True):
-            for j in {d.below(size), d.below(size)}:
+            for j in {each[0].index(max(each[0])), d.below(size)}:
 
                 def value(c: Context, each=each, of=of, share=share, j=j) -> Value:
                     return mpfr.scaled(c, Row(c, each[0]).divergence_slope(Row(c, each[1]), of, j), share)
@@ -116,7 +116,7 @@ def _divergences(d: Draw) -> Iterator[Case]:
 def logits(d: Draw, size: int) -> list[float]:  # noqa: PLR0911
     """Return a row whose normaliser is hard in one of 7 ways."""
     u, family = d.u, d.below(7)
-    xs = d.normal(size, d.of(0.01, 3.0, 30.0), d.of(0.0, 0.0, 1e4, -1e9, 1e200, -1e-200))
+    xs = d.normal(size, d.of(0.01, 3.0, 30.0), d.of(0.0, 0.0, 0.0, 1e4, -1e9, d.of(1e150, 1e200), -1e-200))
     if family == 0:
         return xs
     if family == 1:  # a normaliser of 1, or nearly
@@ -154,7 +154,7 @@ def _z_losses(d: Draw) -> Iterator[Case]:
         yield Case(f"z_loss {reduction}", given, got, lambda c, f=factor: mpfr.scaled(c, squares(c), f))
         slopes = exact.z_loss_gradient(rows, targets, **options)
         for xs, counts, slope in zip(rows, counted, slopes, strict=True):
-            for j in {d.below(size), d.below(size)}:
+            for j in {xs.index(max(xs)), d.below(size)}:
 
                 def value(c: Context, xs=xs, j=j, factor=2 * factor * counts) -> Value:
                     found = Row(c, xs)

@@ -43,6 +43,8 @@ class Context:
     def of(self, x: object) -> Interval:
         """Return the smallest interval around a double, an int or an mpq."""
         q = mpq(x)
+        if q < 0:
+            return self.minus(self.of(-q))
         return Interval(
             self.down.div(self.down.add(q.numerator, 0), self.up.add(q.denominator, 0)),
             self.up.div(self.up.add(q.numerator, 0), self.down.add(q.denominator, 0)),
@@ -94,7 +96,11 @@ class Row:
         self.powers = [ZERO if x == -inf else c.each("exp", c.difference(x, self.m)) for x in xs]
         self.dust = c.add(ZERO, *(p for p, x in zip(self.powers, xs, strict=True) if x < self.m))
         self.whole = c.add(c.of(self.count), self.dust)
-        self.log1p = c.each("log1p", c.add(c.of(self.count - 1), self.dust))
+        self.log1p = self.log_size(1)
+
+    def log_size(self, n: int) -> Interval:
+        """Return log((count + dust) / n), to all digits where it is next to 0."""
+        return self.c.each("log1p", self.c.times(mpq(1, n), self.c.add(self.c.of(self.count - n), self.dust)))
 
     def nll(self, y: int) -> Value:
         return Value(mpq(self.m) - mpq(self.xs[y]), self.log1p)
@@ -132,7 +138,7 @@ class Row:
 
     def divergence(self, other: "Row") -> Value:
         """Return KL(self || other), the sum of p (log p - log q); other has every class that self has."""
-        sizes = self.c.add(other.log1p, self.c.minus(self.log1p))
+        sizes = self.c.add(other.log_size(self.count), self.c.minus(self.log_size(self.count)))
         return self.mean([Value(ratio, sizes) for ratio in self.ratios(other)])
 
     def divergence_slope(self, other: "Row", of: str, j: int) -> Value:
