@@ -118,8 +118,12 @@ def _rounded(whole: int, power: int) -> float:
 
 
 def _are_all(rows: list[tuple[bytes, ...]], block: bytes, key: Any) -> bool:
-    """Return whether the rows that were found are all that a block of lines holds, and their checks are right."""
+    """Return whether the rows that were found are all that a block of UTF-8 holds, and their checks are right."""
     if sum(len(row[0]) + CHECK_LENGTH for row in rows) < len(block):
+        return False
+    try:
+        block.decode()
+    except UnicodeDecodeError:
         return False
     return "".join(check_of(row[0], key) for row in rows) == b"".join(row[-1] for row in rows).decode()
 
@@ -133,7 +137,7 @@ def _written(first: Receipt | None) -> re.Pattern[bytes]:
     counted = {key for key in KEYS if getattr(first, key, 1) is not None} | {"group"}
     patterns = {"document": f"(?P<document>{NAME})", "n_documents": "1", "group": f"(?:{NAME})"}
     for name in NUMBERS:
-        patterns[name] = rf"(?P<{name}>\d{{1,15}})"
+        patterns[name] = rf"(?P<{name}>0|[1-9]\d{{0,14}})"
     for name in SUMS:
         patterns[name] = rf'"0x(?P<{name}>[0-9a-f]{{1,80}})p(?P<{name}_power>-\d{{1,4}}|\+\d{{1,2}})"'
     fields = []

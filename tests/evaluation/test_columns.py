@@ -1,6 +1,5 @@
 """Receipts read many at once say what they say one by one."""
 
-import json
 import math
 import unittest
 from dataclasses import replace
@@ -8,7 +7,7 @@ from io import BytesIO
 from random import Random
 
 from refcalc import ExactSum
-from refcalc.evaluation.columns import Row, in_json, read_columns, read_rows
+from refcalc.evaluation.columns import Row, read_columns, read_rows
 from refcalc.evaluation.log import Receipts
 from refcalc.evaluation.receipt import Receipt, check_key, check_of
 from tests.evaluation.evaluated import protocol, receipt, receipts, written
@@ -50,15 +49,21 @@ class Rows(unittest.TestCase):
         kinds = [isinstance(each, Receipt) for each in read_columns(receipts(protocol(), *lines))]
         self.assertEqual(kinds, [False])
 
-    def test_an_id_that_is_escaped_where_it_need_not_be_is_still_found_twice(self) -> None:
-        for spelled in (b'"\\u0061"', b'"\\u000a"', b'"\\/"', b"-0"):
-            with self.subTest(id=spelled):
-                id_ = json.loads(spelled)
-                first, line, end = written(protocol(), receipt(id_, 1.0, 2))
-                body = line.replace(in_json(id_), spelled, 1).partition(b',"check"')[0]
-                forged = body + b',"check":"' + check_of(body, check_key(protocol())).encode() + b'"}\n'
-                with self.assertRaisesRegex(ValueError, "line 2 must have the check of what it says"):
-                    list(read_columns(Receipts(BytesIO(first + forged + end))))
+    def test_a_line_must_be_as_it_is_written_although_its_check_is_right(self) -> None:
+        first, one, line, end = written(protocol(), receipt("one", 1.0, 2), receipt("a\n", 1.0, 2))
+        for old, new, message in (
+            (rb'"a\n"', rb'"\u0061\n"', "line 3 must have the check of what it says"),
+            (rb'"a\n"', rb'"a\u000a"', "line 3 must have the check of what it says"),
+            (rb'"a\n"', rb'"a\/"', "line 3 must have the check of what it says"),
+            (rb'"a\n"', b"-0", "line 3 must have the check of what it says"),
+            (rb'"a\n"', b'"a\xff"', "line 3 must be UTF-8, got a bad byte at offset 14"),
+            (rb'"a\n"', b'"\xed\xa0\x80"', "line 3 must be UTF-8, got a bad byte at offset 13"),
+            (b'"n_bytes":10', b'"n_bytes":010', "line 3 must be JSON, got Expecting ',' delimiter"),
+        ):
+            body = line.replace(old, new, 1).partition(b',"check"')[0]
+            forged = body + b',"check":"' + check_of(body, check_key(protocol())).encode() + b'"}\n'
+            with self.subTest(new), self.assertRaisesRegex(ValueError, message):
+                list(read_columns(Receipts(BytesIO(first + one + forged + end))))
 
     def test_receipts_without_a_protocol_come_one_by_one(self) -> None:
         found = Receipts(BytesIO(b'{"document": "a", "nll_sum": 1.5, "n_targets": 2}\n'))
