@@ -87,7 +87,7 @@ class Receipts:
         if "end" in record:
             self._end(number, record)
             return None
-        if "protocol" in record:
+        if "protocol" in record and self.key is not None:
             rule = "be a receipt under the protocol of line 1 (were two files put together?)"
             self.refuse(number, rule, record.get("digest"))
         try:
