@@ -134,9 +134,9 @@ class Invariants(unittest.TestCase):
         """Five weights of 0.2 are above 1 together."""
         largest = 1.7976931348623157e308
         for signs in ([1.0] * 5, [-1.0] * 5):
-            values = [[sign * largest, 1.0] for sign in signs]
+            values = [[sign * largest, 1.0] for sign in signs] + [[0.5 * signs[0], 1.0]]  # the last weighs nothing
             for scale in range(20):
-                q, k = [[1.0]], [[0.1 * scale * i] for i in range(5)]
+                q, k = [[1.0]], [[0.1 * scale * i] for i in range(5)] + [[-1e4]]
                 ((x, _),) = scaled_dot_product_attention(q, k, values)
                 self.assertLessEqual(abs(x / values[0][0] - 1.0), 2.0 * 2.0**-52)
         mixed = scaled_dot_product_attention([[0.0]], [[0.0], [-0.0]], [[largest], [-largest]])

@@ -300,6 +300,7 @@ class ZLoss(unittest.TestCase):
             (([-inf],), {}, "logits must hold a score above -inf, got [-inf]"),
             (([[1.0, nan]],), {}, "logits[0][1] must be finite or -inf, got nan"),
             (([[1.0]], [1]), {}, "targets[0] must lie in [0, 1), got 1"),
+            (([[1.0, 2.0]], [[0.5, 0.5]]), {}, "targets[0] must nest one level less than logits[0], got [0.5, 0.5]"),
             (([[1.0]],), {"ignore_index": 0}, "ignore_index must stand beside targets, got 0"),
             (([1.0],), {"coefficient": inf}, "coefficient must be finite, got inf"),
             (([1.0],), {"coefficient": -1e-4}, "coefficient must not be negative, got -0.0001"),

@@ -147,6 +147,7 @@ class Refusals(unittest.TestCase):
             ({"order": [*ORDER[1:], "top_k"]}, f"order must name each of {', '.join(ORDER)} once, got"),
         ]:
             self.assert_refused(ValueError, f"Policy: {message}", Policy, **arguments)
+        self.assertEqual(Policy(eos=1, min_new=2, max_new=2).min_new, 2)  # never an eos: what is possible is allowed
 
     def test_kinds(self) -> None:
         for arguments, message in [
@@ -154,6 +155,8 @@ class Refusals(unittest.TestCase):
             ({"top_k": 5.0}, "top_k must be a whole number, got 5.0"),
             ({"eos": True}, "eos[0] must be a whole number, got True"),
             ({"banned": "ab"}, "banned must be a sequence, got 'ab'"),
+            ({"bias": [(1, 2.0), ("2", 2.0)]}, "bias[1][0] must be a whole number, got '2'"),
+            ({"bias": [(1, 2.0), (2, "2")]}, "bias[1][1] must be a number, got '2'"),
         ]:
             self.assert_refused(TypeError, f"Policy: {message}", Policy, **arguments)
         self.assert_refused(TypeError, "Policy.from_dict: record must be a dict, got []", Policy.from_dict, [])

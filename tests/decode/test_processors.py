@@ -57,6 +57,7 @@ class Values(unittest.TestCase):
         self.assertEqual(add_bias(row, {3: 0.5, 0: -1.0}), [0.0, -2.0, 3.0, -3.5])
         self.assertEqual(penalise_repetition(row, [0, 1, 1], 2.0), [0.5, -4.0, 3.0, -4.0])
         self.assertEqual(penalise_repetition(row, [0, 1, 1], 0.5), [2.0, -1.0, 3.0, -4.0])  # below 1 it encourages
+        self.assertEqual(penalise_repetition([2.0**-9, -(2.0**-9)], [0, 1], 2.0), [2.0**-10, -(2.0**-8)])
         self.assertEqual(penalise_frequency(row, {0: 0, 2: 3}, 0.5), [1.0, -2.0, 1.5, -4.0])
         self.assertEqual(penalise_frequency(row, {2: 3}, -0.5), [1.0, -2.0, 4.5, -4.0])
         self.assertEqual(penalise_presence(row, [2, 2, 2], 0.5), [1.0, -2.0, 2.5, -4.0])

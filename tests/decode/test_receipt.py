@@ -108,6 +108,10 @@ class Refusals(unittest.TestCase):
                 (step, Step(1, 0.5, -1.0)),
             ),
             (
+                "steps[0].raw_logprob must be the logarithm of a probability, at most 0, got 5e-324",
+                (Step(9, 5e-324, -1.0),),
+            ),
+            (
                 "steps[0].processed_logprob must be the logarithm of a probability, at most 0, got nan",
                 (Step(9, -0.5, nan),),
             ),
@@ -120,6 +124,8 @@ class Refusals(unittest.TestCase):
         ]:
             self.assert_refused(f"GenerationReceipt: {message}", GenerationReceipt, (0,), policy, None, steps)
         self.assertEqual(GenerationReceipt((0,), policy, None, (step, end)).ids, (1, 9))
+        message = "GenerationReceipt: steps must end with an eos or at max_new, got (1,)"
+        self.assert_refused(message, GenerationReceipt, (0,), Policy(temperature=0, eos=9), None, (step,))
         message = "GenerationReceipt: seed must be given where the policy is not greedy, got None"
         self.assert_refused(message, GenerationReceipt, (0,), Policy(max_new=1), None, (step,))
         message = "GenerationReceipt: seed must be at least 0, got -1"
