@@ -201,5 +201,7 @@ def _fields(at: str, split: str, document: Mapping[str, Any]) -> tuple[Id, str, 
 def _targets(tokens: list[int], protocol: Protocol) -> tuple[int, int]:
     """Return how many tokens of a document are targets, and how many of these are its EOS."""
     targets = tokens[1:] if protocol.bos == "none" else tokens
+    if targets and not 0 <= min(targets) <= max(targets) < protocol.vocab_size:  # of another tokenizer: no targets
+        targets = [token for token in targets if 0 <= token < protocol.vocab_size]
     n_eos = targets.count(protocol.eos_id) if protocol.eos_id is not None and protocol.eos_scored else 0
     return len(targets) - sum([targets.count(token) for token in protocol.unscored]), n_eos

@@ -300,6 +300,13 @@ class Targets(unittest.TestCase):
                 found = verdicts(audit({"test": documents}, log, uniform=log))
                 self.assertEqual([found[name] for name in ("targets", "EOS", "uniform baseline")], ["pass"] * 3)
 
+    def test_tokens_outside_of_the_vocabulary_are_no_targets(self) -> None:
+        run = sound()
+        for token, n in ((289, 5), (290, 4), (-100, 4)):
+            documents = [{**TEST[0], "tokens": [token, 9, 9, 9, 1]}, TEST[1]]
+            found = words(run._replace(documents={**run.documents, "test": documents}).audit(), "targets")
+            self.assertEqual("'c' has 5 of 4" in found, n == 4, found)
+
     def test_one_id_for_bos_and_eos_is_the_eos(self) -> None:
         for bos_scored, eos_scored, n in ((False, True, 3), (True, False, 2), (False, False, 2)):
             corpus = Corpus({"test": protocol(bos_id=1, bos_scored=bos_scored, eos_scored=eos_scored)})
