@@ -3,7 +3,8 @@
 A mistake is named if it gives every wrong answer, and the right answer wherever the function gave that.  Where no
 single one does, two of different steps are tried, if there are finite numbers to go by; where no two do, the few that
 together give most of the wrong answers and contradict no right one; and where there are none, the same is done for each
-value of a dict by itself.  An error of Python's arithmetic stands for the inf or nan that a mistake gives there.
+value of a dict by itself.  An error of Python's arithmetic stands for the inf or nan that a mistake gives there; that
+of a division by zero, nan and 0 may stand for the mean of nothing, where a mistake cannot be made.
 """
 
 __all__ = ["explained", "named"]
@@ -11,11 +12,12 @@ __all__ = ["explained", "named"]
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
-from math import isfinite
+from math import isfinite, isnan
 from typing import Any
 
 from refcalc.grading.exercise import Function
 from refcalc.grading.judge import Case, close, judged
+from refcalc.grading.worker import Reply
 from refcalc.mistakes import MISTAKES
 from refcalc.mistakes.kind import STEPS, DoesNotApply, Mistake
 from refcalc.mistakes.pipeline import Run
@@ -135,11 +137,20 @@ class _Catalogue:
 
 def _explains(wrong: Wrong, cases: Sequence[Case]) -> bool:
     """Return whether a mistake gives all of the wrong answers, and contradicts no right one."""
+    given = False
     for i, case in enumerate(cases):
         gives = _gives(wrong, i, case)
-        if gives is False or (gives is None and case.fault):
+        if gives is False or (gives is None and case.fault and not _of_nothing(case.reply)):
             return False
-    return True
+        given |= gives is True and case.fault is not None
+    return given
+
+
+def _of_nothing(reply: Reply) -> bool:
+    """Return whether this may be the mean of no numbers, which a mistake that leaves none does not give."""
+    if reply.kind == "raised":
+        return reply.error in ("ZeroDivisionError", "StatisticsError")
+    return isinstance(reply.value, float) and (isnan(reply.value) or not reply.value)
 
 
 def _gives(wrong: Wrong, i: int, case: Case) -> bool | None:
@@ -150,10 +161,10 @@ def _gives(wrong: Wrong, i: int, case: Case) -> bool | None:
         return None
     except Exception as error:  # the wrong computation fails, as the graded one may
         return case.fault is not None and case.reply.error == type(error).__name__
-    if case.fault is None or close(value, case.want):
-        return case.fault is None and close(value, case.want)
     if case.reply.kind == "raised":
         return case.reply.error in ARITHMETIC and not _finite(value)
+    if case.fault is None or close(value, case.want):
+        return case.fault is None and close(value, case.want)
     return case.reply.kind == "answer" and close(case.reply.value, value)
 
 

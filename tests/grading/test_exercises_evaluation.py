@@ -7,7 +7,7 @@ from math import exp, fsum, inf, log
 
 from refcalc.grading.exercise import Table
 from refcalc.grading.exercises import EXERCISES
-from tests.grading.answers import ExerciseCase
+from tests.grading.answers import ExerciseCase, answered
 
 
 class Evaluation(ExerciseCase):
@@ -167,6 +167,22 @@ class WrittenByHand(ExerciseCase):
         self.assert_names("windows", lambda tokens, n: [
             (tokens[i : i + n], tokens[i + 1 : i + n + 1]) for i in range(0, len(tokens) - 1, n)
         ], "last-input-without-target")  # fmt: skip
+
+    def test_a_ban_by_a_low_score(self):
+        def banned_at(score):
+            def answer(next_logits, prompt, eos, max_new, banned):
+                ids = []
+                while len(ids) < max_new and eos not in ids:
+                    logits = [score if i in banned else z for i, z in enumerate(next_logits([*prompt, *ids]))]
+                    ids.append(logits.index(max(logits)))
+                return ids
+
+            return answer
+
+        for score in (-10.0, -100.0, -1000.0):
+            self.assert_names("greedy", banned_at(score), "banned-score-finite")
+        self.assert_names("greedy", banned_at(0.0), "banned-score-zero")
+        self.assertFalse([case for case in answered(self.function("greedy"), banned_at(-inf), 2) if case.fault])
 
     def test_draws_that_are_not_sorted(self):
         def answer(documents, draws, seed):

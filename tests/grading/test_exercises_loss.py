@@ -88,6 +88,43 @@ class Loss(ExerciseCase):
                 cases = answered(function, partial(guarded_loss, guard), seed)
                 self.assertEqual(named(function, cases), [(name,)])
 
+    def test_as_they_are_written(self):
+        """By a loop that divides by what it has counted, and math.log, which raises where others go on with -inf."""
+
+        def probabilities(logits):
+            weights = [exp(z - max(logits)) for z in logits]
+            return [w / sum(weights) for w in weights]
+
+        def mean(losses):
+            return sum(losses) / len(losses)
+
+        def inverted(rows, targets, mask):
+            return mean([-log(probabilities(r)[y]) for r, y, kept in zip(rows, targets, mask, strict=True) if not kept])
+
+        def in_the_count_only(rows, targets, mask):
+            return sum(loaded("loss").token_loss(r, y) for r, y in zip(rows, targets, strict=True)) / sum(mask)
+
+        def over_time(rows, targets):
+            columns = [[*map(log, probabilities(column))] for column in zip(*rows, strict=True)]
+            return mean([-columns[y][t] for t, y in enumerate(targets)])
+
+        self.assert_names("log_softmax", lambda logits: [*map(log, probabilities(logits))], "log-of-softmax-underflow")
+        self.assert_names("masked_loss", inverted, "inverted-mask")
+        self.assert_names("masked_loss", in_the_count_only, "masked-denominator-only")
+        for name in ("sequence_loss", "unshifted_loss"):
+            function = self.function(name)
+            cases = [case for case in answered(function, over_time, 2) if case.reply.kind == "answer"]
+            self.assertEqual(named(function, cases), [("softmax-wrong-axis",)])
+
+    def test_a_threshold_far_above_underflow_is_wrong(self):
+        for least in (1e-12, 1e-16, 1e-100, 1e-200):
+            def cut(logits, least=least):
+                return [x if x > log(least) else -inf for x in loaded("loss").log_softmax_naive(logits)]
+
+            for seed in range(5):
+                faults = [case for case in answered(self.function("log_softmax_naive"), cut, seed) if case.fault]
+                self.assertNotEqual(faults, [], least)
+
     def test_what_shows_in_the_functions_of_rows(self):
         shows = {name: shown(self.function(name)) for name in OF_ROWS}
         for name in OF_ROWS:
@@ -161,6 +198,7 @@ class Oracles(ExerciseCase):
         self.assertEqual(own, {
             *("no-underflow", "log-of-zero", "shifted", "sign-left-out", "sign-turned", "logarithm-left-out"),
             *("normaliser-left-out", "one-minus-probability", "ten-to-the-nats", "times-log-2", "base-10"),
+            "masked-denominator-only",
             *(f"1e-{n}-added-in-log" for n in (5, 6, 7, 9, 10, 12, 15, 16, 20)),
             *(f"log-clipped-at-1e-{n}" for n in (5, 6, 8, 9, 10, 12, 15, 16, 20)),
         })

@@ -5,7 +5,10 @@ from math import inf, log, nan, sqrt
 
 from refcalc import Batch, Records
 from refcalc.grading import Function
+from refcalc.grading.judge import Case, judged
 from refcalc.grading.naming import explained, named
+from refcalc.grading.worker import Reply
+from refcalc.mistakes.kind import DoesNotApply
 from tests.grading.answers import answered
 
 
@@ -42,6 +45,34 @@ class Naming(unittest.TestCase):
 
         self.assert_named(asked, divides, ("infinite",), ("undefined",))
         self.assert_named(asked, fails)
+
+    def test_an_error_of_arithmetic_stands_for_inf_where_that_is_right_too(self) -> None:
+        asked = Function("f(x)", "x", identity, lambda rng: [(2.0,), (inf,)], {"doubled": lambda x: 2.0 * x})
+
+        def doubled(x: float) -> float:
+            return float(int(x) * 2)  # OverflowError
+
+        self.assertEqual(explained(asked, answered(asked, doubled, 1)), ([("doubled",)], True))
+
+    def test_a_mean_of_nothing_is_no_contradiction(self) -> None:
+        """A mistake that leaves nothing to average cannot be made; who makes it divides by zero, or returns 0."""
+
+        def dropped(losses: list[float]) -> float:
+            kept = [x for x in losses if x > 1.0]
+            if not kept:
+                raise DoesNotApply("a loss above 1")
+            return sum(kept) / len(kept)
+
+        asked = Function("mean(losses)", "", lambda losses: sum(losses) / len(losses),
+                         lambda rng: [([0.5],), ([0.5, 2.0, 4.0],), ([2.0, 4.0],)], {"dropped": dropped})  # fmt: skip
+        for of_nothing in (0.0, nan, ZeroDivisionError, 7.0):
+            replies = [Reply("answer", of_nothing), Reply("answer", 3.0), Reply("answer", 3.0)]
+            if of_nothing is ZeroDivisionError:
+                replies[0] = Reply("raised", error="ZeroDivisionError")
+            asked_and_got = zip(asked.cases(1), replies, strict=True)
+            cases = [Case(*case, reply, judged(reply, case[1], None)) for case, reply in asked_and_got]
+            self.assertEqual(explained(asked, cases), ([("dropped",)], of_nothing != 7.0))
+        self.assertEqual(explained(asked, cases[:1]), ([], False))  # nothing of it was given
 
     def test_together_they_give_at_least_half(self) -> None:
         asked = function(

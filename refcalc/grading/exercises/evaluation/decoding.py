@@ -39,6 +39,10 @@ def best_of_all(logits: Sequence[float], banned: Collection[int]) -> int:
     return first_best(logits, ())
 
 
+def best_with_finite(logits: Sequence[float], banned: Collection[int]) -> int:
+    return first_best([-100.0 if i in banned else z for i, z in enumerate(logits)], ())
+
+
 def best_with_zeros(logits: Sequence[float], banned: Collection[int]) -> int:
     return first_best(banned_score_zero(logits, banned), ())
 
@@ -64,6 +68,11 @@ WRONG: dict[str, Callable[[Logits, list[int], int, int, Collection[int]], list[i
     "banned-score-zero": lambda *call: generated(*call, choose=best_with_zeros),
     "prompt-counted-as-new": lambda model, prompt, eos, max_new, banned: generated(
         model, prompt, eos, prompt_counted_as_new(prompt, max_new), banned
+    ),
+    "banned-score-finite": explained(
+        "Banned ids get a low score, such as -100; all the others can be lower still.",
+        "Leave them out of the comparison, or set their scores to -inf.",
+        lambda *call: generated(*call, choose=best_with_finite),
     ),
     "ban-ignored": explained(
         "Banned ids are chosen like others.",
@@ -139,6 +148,7 @@ def calls(rng: Random) -> Iterator[Arguments]:
     yield model(rng), prompt(rng, 1), 1, 9, [0, 1]
     yield model(rng, levels=2), [0], 1, 6, []
     yield Table([[-inf, -inf, 2.0, -inf], [-inf, 1.0, -inf, 0.5]]), [2], 1, 5, [0]
+    yield model(rng, shift=2_500.0), prompt(rng, 2), 1, 6, [0, 3]
     yield model(rng), prompt(rng, 4), 1, 1, [0]
     yield model(rng), prompt(rng, 2), 1, 40, [0, 1, 2]
 

@@ -126,6 +126,7 @@ def low_rows(rng: Random) -> Iterator[Arguments]:
         yield (row(rng, classes),)
     yield ([0.0, -30.0 - below(rng, 10), *row(rng, 1)],)
     yield ([*row(rng, 1), -800.0 - below(rng, 100), *row(rng, 1)],)
+    yield ([*row(rng, 2), -500.0 - below(rng, 100)],)  # far below 1e-16 and 1e-200, and no underflow
     yield ([0.0, -1000.0 - below(rng, 1000)],)
 
 

@@ -39,12 +39,16 @@ def unaligned(rows: list[Row], tokens: list[int]) -> list[Batch]:
 
 
 def aligned(rows: list[Row], targets: list[int]) -> list[Batch]:
-    """Return the sequence whose row t predicts targets[t]; it begins with a token that nothing predicts."""
-    return [Batch([*rows, rows[-1]], [targets[0], *targets])]
+    """Return the sequence whose row t predicts targets[t]; it begins with a token that nothing predicts.
+
+    Its last row predicts nothing, and adds nothing to a sum of exp over the rows.
+    """
+    return [Batch([*rows, [-inf] * len(rows[0])], [targets[0], *targets])]
 
 
 def masked(rows: list[Row], targets: list[int], mask: list[int]) -> list[Batch | Records]:
-    batch = Batch([*rows, rows[-1]], [targets[0], *targets], labels=[-100, *labelled(targets, mask)])
+    labels = [-100, *labelled(targets, mask)]
+    batch = Batch([*rows, [-inf] * len(rows[0])], [targets[0], *targets], labels=labels)
     return [batch, Records(list(map(token_nll, rows, targets)), mask=mask)]
 
 
@@ -76,6 +80,11 @@ SHIFTED = {
 }
 MASKED = {
     "sign-left-out": explained(*SIGN, lambda rows, targets, mask: -masked_loss(rows, targets, mask)),
+    "masked-denominator-only": explained(
+        "Places whose mask is 0 are not counted, but their losses are in the sum.",
+        "Leave them out of the sum as well.",
+        lambda rows, targets, mask: average(map(token_nll, rows, targets)) * len(mask) / sum(mask),
+    ),
     **guarded(by_row_masked),
 }
 UNSHIFTED = {
