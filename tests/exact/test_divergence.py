@@ -195,6 +195,10 @@ class Slopes(unittest.TestCase):
         self.assertEqual((got[2], got[3]), (0.0, 0.0))
         self.assertEqual(got[0], -got[1])
         self.assertLess(got[0], 0.0)
+        # The means of g over the two classes at 1 and over the two at 0 are 1.
+        got = exact.kl_divergence_gradient([1.0, 1.0, 0.0, 0.0], [1.0, -1.0, -1.0, -1.0], of="p_logits")
+        self.assertEqual((got[0], got[2], got[3]), (-got[1], 0.0, 0.0))
+        self.assertLess(got[0], 0.0)
 
     def test_what_is_rational(self) -> None:
         self.assertEqual(exact.kl_divergence_gradient([0.0] * 4, [0.0, 0.0, -inf, -inf]), [0.25, 0.25, -0.25, -0.25])

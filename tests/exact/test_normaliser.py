@@ -81,6 +81,9 @@ class Nearest(unittest.TestCase):
         self.assertEqual(exact.z_loss(rows, targets, reduction="none"), [[each[0], 0.0], [each[1]]])
         self.assertEqual(exact.z_loss_gradient(rows, targets, reduction="sum")[1], [exact.z_loss_gradient(rows[1][0])])
         self.assertEqual(exact.z_loss_gradient(rows, targets)[0][1], [0.0, 0.0])
+        half = [0.5 * g for g in exact.z_loss_gradient(rows[1][0])]
+        self.assertEqual(exact.z_loss_gradient(rows, targets)[1], [half])
+        self.assertEqual(exact.z_loss_gradient([2.0, -1.0, -inf]), [*exact.z_loss_gradient([2.0, -1.0]), 0.0])
         self.assertEqual(exact.z_loss([[3.0]], [-100], reduction="sum"), 0.0)
 
 
@@ -92,6 +95,7 @@ class Refusals(unittest.TestCase):
             (([[2**53 + 1]],), {}, "logits[0][0] must be exactly a double, got 9007199254740993"),
             (([1.0],), {"coefficient": Decimal("0.1")}, "coefficient must be exactly a double, got Decimal('0.1')"),
             (([1.0],), {"coefficient": -1.0}, "coefficient must not be negative, got -1.0"),
+            (([[1.0, 2.0]], [[0.5, 0.5]]), {}, "targets[0] must nest one level less than logits[0], got [0.5, 0.5]"),
             (([1.0],), {"ignore_index": 3}, "ignore_index must stand beside targets, got 3"),
         ]:
             for function in (exact.z_loss, exact.z_loss_gradient):
