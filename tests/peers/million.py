@@ -39,11 +39,11 @@ def main() -> int:
     except KeyboardInterrupt:
         print(f"interrupted at seed {seed}", file=sys.stderr)
     print(f"Python {platform.python_version()}, MPFR {gmpy2.mpfr_version().split()[-1]}, seeds {first} to {seed - 1}")
-    print(f"{'function':28}{'right':>12}{'wrong':>8}{'open':>8}")
+    print(f"{'function':33}{'right':>12}{'wrong':>8}{'open':>8}")
     for name, found in sorted(counts.items()):
-        print(f"{name:28}{found[True]:12,}{found[False]:8,}{found[None]:8,}")
+        print(f"{name:33}{found[True]:12,}{found[False]:8,}{found[None]:8,}")
     wrong = sum(found[False] for found in counts.values())
-    print(f"{'in all':28}{sum(found[True] for found in counts.values()):12,}{wrong:8,}"
+    print(f"{'in all':33}{sum(found[True] for found in counts.values()):12,}{wrong:8,}"
           f"{sum(found[None] for found in counts.values()):8,}")
     return 1 if wrong else 0
 
