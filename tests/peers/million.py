@@ -2,7 +2,7 @@
 
     python -m tests.peers.million RESULTS [FIRST_SEED]
 
-Half an hour for the million on one core; with glibc, MALLOC_TRIM_THRESHOLD_=500000000 in the environment saves a quarter.
+Half an hour for the million on one core; with glibc, MALLOC_TRIM_THRESHOLD_=500000000 in the environment saves some.
 Progress goes to stderr, the outcome to stdout, also when it is interrupted; it is kept in tests/peers/million.txt.
 The judge leaves open what is exactly half-way for a perplexity or a number of bits (powers of integers), and what is
 half-way but for dust below MPFR's 2**-2**30; the unit tests have those by name.  "refused" are batches that 2**14 bits
