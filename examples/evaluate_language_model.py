@@ -105,7 +105,8 @@ def main() -> int:
         budget = {"dtype": "float32", "classes": protocol.vocab_size, "reduction": "sum", "targets": n}
         found = refcalc.compare(theirs[document.id], total, **budget)
         explained.append(found.explained)
-        print(f"{document.id:<20}{theirs[document.id]:>16.6f}{total:>16.6f}  {found.explained=}")
+        verdict = "explained by rounding" if found.explained else "NOT EXPLAINED"
+        print(f"{document.id:<20}{theirs[document.id]:>16.6f}{total:>16.6f}  {verdict}")
 
     restored = before == [module.training for module in model.modules()]
     print(f"\nevery module is in the mode it was in: {restored}")

@@ -57,7 +57,7 @@ def targets_in_chunks() -> None:
     sums = [refcalc.cross_entropy(rows[c], targets[c], reduction="sum") for c in chunks]
     means = [refcalc.cross_entropy(rows[c], targets[c]) for c in chunks]
     print("\nten targets in chunks of 4, 4 and 2, nats per target")
-    print(f"  sums added, divided by all targets   {float(refcalc.ExactSum(sums)) / len(targets):.12f}")
+    print(f"  sums added, divided by all targets   {refcalc.Tally(refcalc.ExactSum(sums), len(targets)).mean_nll:.12f}")
     print(f"  all at once                          {refcalc.cross_entropy(rows, targets):.12f}")
     print(f"  mean of the chunks' means (wrong)    {float(refcalc.ExactSum(means)) / len(chunks):.12f}")
     print(f"  sum of the chunks' means (wrong)     {float(refcalc.ExactSum(means)):.12f}")

@@ -14,7 +14,6 @@ Given a folder that holds llama_cpp_logits.f32 and smollm2_logits.json as well, 
 
 import json
 import sys
-from math import exp, fsum
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +50,10 @@ def main(arguments: list[str]) -> int:
 
     batch = refcalc.Batch(case["logits"], case["tokens"])
     echoed = [-logprob for logprob in case["echo"] if logprob is not None]  # the first token has none
-    mean = fsum(echoed) / len(echoed)
-    print(f"echoed for {len(echoed)} tokens: mean nll {mean:.6f}, perplexity {exp(mean):.1f}; V = {batch.classes}\n")
-    found = refcalc.diagnose(mean, batch, dtype="float32")
+    tally = refcalc.Tally.of(echoed)
+    print(f"echoed for {tally.n_targets} tokens: mean nll {tally.mean_nll:.6f}, ", end="")
+    print(f"perplexity {tally.perplexity:.1f}; V = {batch.classes}\n")
+    found = refcalc.diagnose(tally.mean_nll, batch, dtype="float32")
     print(found)
     # Each token is off in the same way: the echo is the row's own log-probability of the token it has just read.
     rows, tokens = case["logits"], case["tokens"]
