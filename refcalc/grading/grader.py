@@ -50,8 +50,8 @@ def grade(
     The child has an empty folder to work in, 4 GiB of memory where the system can limit it, a process group that is
     killed at the end, and where the system shows them (Linux) so is every other process that carries the mark of the
     child's environment or works in its folder.  What it prints is dropped.  A function that fails behind others, in no
-    known way, is asked again in a new child: what they changed is not put down to it.  This keeps accidents away.  It
-    is no sandbox: a module can read and write what its user can, and one that means harm, or means to cheat, must be
+    known way, is asked again in a new child if there is time: what they changed is not put down to it.  This keeps
+    accidents away.  It is no sandbox: a module can read and write what its user can, and one that means harm, or means to cheat, must be
     run elsewhere.
 
     Raises OSError for a file that cannot be found, ValueError for one that is not regular, an unknown exercise, aliases
@@ -161,9 +161,9 @@ class _Session:
     def _fresh(self) -> Worker | None:
         """Return a child in which nothing was called, for the other one may have been spoilt by a function before.
 
-        None if less than half of the time is left, or the module cannot be imported twice.
+        None if a tenth of the time is gone, which the other functions need, or the module cannot be imported twice.
         """
-        if monotonic() > self._deadline - TOTAL * self._timeout / 2:
+        if monotonic() > self._deadline - 0.9 * TOTAL * self._timeout:
             return None
         worker = Worker(self._path, self._timeout, self._deadline)
         if worker.failure is not None or self._worker is None:

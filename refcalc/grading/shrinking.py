@@ -16,6 +16,7 @@ from refcalc.grading.judge import Case
 
 CALLS = 600  # of the graded function
 SECONDS = 1.0
+QUICK = 0.05  # seconds for a batch; behind one that takes longer, inputs are tried one by one
 BATCH = 8  # inputs that are tried at once; fewer where they are large
 LEAVES = 50_000  # numbers in them
 
@@ -27,14 +28,15 @@ def shrunk(case: Case, first_failing: Callable[[Sequence[Arguments]], Case | Non
         same way, or None.
     """
     calls, end = CALLS, monotonic() + SECONDS
-    candidates = smaller(case.arguments)
-    while calls > 0 and monotonic() < end:
-        size = max(1, min(BATCH, calls, LEAVES // (1 + _leaves(case.arguments))))
+    candidates, quick = smaller(case.arguments), False
+    while calls > 0 and (start := monotonic()) < end:
+        size = max(1, min(BATCH, calls, LEAVES // (1 + _leaves(case.arguments)))) if quick else 1
         batch = list(islice(candidates, size))
         if not batch:
             break
         calls -= len(batch)
         found = first_failing(batch)
+        quick = monotonic() - start < QUICK
         if found is not None:
             case, candidates = found, smaller(found.arguments)
     return case

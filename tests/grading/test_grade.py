@@ -10,13 +10,14 @@ from math import inf, nan
 from pathlib import Path
 from random import Random
 from time import monotonic
+from unittest import mock
 
 import refcalc
 from refcalc import Verdict, _json
 from refcalc._refusal import shown
 from refcalc.grading import Exercise, Function, Table, grade
-from refcalc.grading.judge import close, judged
-from refcalc.grading.shrinking import smaller
+from refcalc.grading.judge import Case, close, judged
+from refcalc.grading.shrinking import shrunk, smaller
 from refcalc.grading.worker import Reply, Stranger, Worker
 
 LOSS = Path(__file__).resolve().parents[2] / "examples" / "grading" / "loss.py"
@@ -297,6 +298,26 @@ class Smaller(unittest.TestCase):
             path.append(steps[-1])
         self.assertLess(len(path), 2000)
         self.assertTrue(all(one != other for one, other in pairwise(path)))
+
+
+class Shrinking(unittest.TestCase):
+    def test_slow_functions_are_asked_little(self) -> None:
+        """Inputs are tried one by one where each takes long, so that the end comes with the first after the time."""
+        tried = []
+
+        def first_failing(inputs):
+            tried.append(len(inputs))
+            clock.return_value += 0.6 * len(inputs)
+
+        with mock.patch("refcalc.grading.shrinking.monotonic", return_value=7.0) as clock:
+            case = Case(([0.5] * 50,), 0.0, Reply("answer", 1.0), None)
+            self.assertEqual(shrunk(case, first_failing), case)
+        self.assertEqual(tried, [1, 1])
+
+    def test_quick_ones_are_asked_several_at_once(self) -> None:
+        tried = []
+        shrunk(Case(([0.5] * 50,), 0.0, Reply("answer", 1.0), None), lambda inputs: tried.append(len(inputs)))
+        self.assertLess(len(tried), sum(tried) / 4)
 
 
 class Refusals(unittest.TestCase):
