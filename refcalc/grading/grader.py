@@ -51,8 +51,8 @@ def grade(
     killed at the end, and where the system shows them (Linux) so is every other process that carries the mark of the
     child's environment or works in its folder.  What it prints is dropped.  A function that fails behind others, in no
     known way, is asked again in a new child if there is time: what they changed is not put down to it.  This keeps
-    accidents away.  It is no sandbox: a module can read and write what its user can, and one that means harm, or means to cheat, must be
-    run elsewhere.
+    accidents away.  It is no sandbox: a module can read and write what its user can, and one that means harm, or means
+    to cheat, must be run elsewhere.
 
     Raises OSError for a file that cannot be found, ValueError for one that is not regular, an unknown exercise, aliases
     of unknown functions and a timeout that is not positive; TypeError for what is of another kind.
