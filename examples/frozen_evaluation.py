@@ -8,6 +8,7 @@ was killed would go on where it stopped: here the second run finds all receipts 
 """
 
 import tempfile
+from inspect import cleandoc
 from pathlib import Path
 
 import refcalc
@@ -38,7 +39,7 @@ SPLITS = {
     "validation": ["log_softmax", "mask_prompt", "bits_per_byte"],
     "test": ["logsumexp", "shift_labels", "bits_per_char", "ExactSum"],
 }
-TEXTS = {split: {name: getattr(refcalc, name).__doc__ for name in names} for split, names in SPLITS.items()}
+TEXTS = {split: {name: cleandoc(getattr(refcalc, name).__doc__) for name in names} for split, names in SPLITS.items()}
 CHARACTERS = sorted(set("".join(TEXTS["train"].values())))
 IDS = {character: i for i, character in enumerate(CHARACTERS, start=3)}
 VOCABULARY = range(3 + len(CHARACTERS))
