@@ -31,7 +31,7 @@ CHILD = Path(__file__).with_name("child.py")
 START = 60.0  # seconds for Python itself to start, on a machine that is very busy
 GRACE = 5.0  # seconds after the deadline at which the child ends by itself, if the grader has been killed
 LOOK = 0.1  # seconds between looks whether the child still lives
-LOOKS, PAUSE = 100, 0.005  # for processes that it has left behind, and seconds between them
+LOOKS, PAUSE = 5, 0.005  # for processes that it has left behind, and seconds between them
 LONGEST = 32 << 20  # bytes of a line
 MARK = "REFCALC_GRADING"  # the environment variable by which processes that a module started are found
 
@@ -240,7 +240,8 @@ def _key(key: Any) -> Any:
 def _kill_marked(mark: bytes, folder: str) -> None:
     """Kill every process whose environment holds the mark, or which works in the folder, where the system shows that.
 
-    Linux does.  What starts others while this looks is found another time.
+    Linux does.  What starts another process while this looks is most often found the next time; one that does nothing
+    but fork, so as never to be there when it is killed, escapes.
     """
     for _ in range(LOOKS):
         found = [pid for pid in map(int, filter(str.isdigit, _listed("/proc"))) if _is_marked(pid, mark, folder)]

@@ -240,19 +240,6 @@ def leaves_a_process_without_an_environment(x):
     return 2.0 * x
 
 
-def leaves_a_process_that_moves_on(x):
-    """It has a new id each time that one looks, and a name by which it can be found."""
-    if os.fork() == 0:
-        os.setsid()
-        Path("/proc/self/comm").write_text(Path(__file__).parent.name)
-        end = time.monotonic() + 60.0
-        while time.monotonic() < end:
-            if os.fork():
-                os._exit(0)
-        os._exit(0)
-    return 2.0 * x
-
-
 def leaves_folders_in_folders(x):
     if x == 2.0:
         here = os.getcwd()

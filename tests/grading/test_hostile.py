@@ -1,6 +1,5 @@
 """Whatever a module does, the grader ends in time, has a verdict for every function, and leaves no process behind."""
 
-import contextlib
 import os
 import py_compile
 import shutil
@@ -117,7 +116,7 @@ class Functions(HostileCase):
         names = (
             *("is_not_shadowed_by_its_siblings", "imports_a_sibling", "works_in_an_empty_folder"),
             *("prints", "leaves_a_thread", "leaves_a_process", "leaves_a_process_of_another_session"),
-            *("leaves_a_process_without_an_environment", "leaves_folders_in_folders", "leaves_a_process_that_moves_on"),
+            *("leaves_a_process_without_an_environment", "leaves_folders_in_folders"),
             *("leaves_an_orphan", "forks", "prints_fake_answers", "closes_the_standard_streams"),
             *("patches_everything", "right", "leaves_a_link_for_its_folder"),
         )
@@ -129,7 +128,6 @@ class Functions(HostileCase):
         ids = self.module.with_suffix(".ids").read_text("utf-8").split()
         self.assertGreaterEqual(len(ids), 8)  # two calls each, of four functions
         self.assertEqual([pid for pid in ids if runs(int(pid))], [])
-        self.assertEqual([pid for pid in of_name(self.folder.name) if runs(pid)], [])
         left = {"sibling.py", "random.py", "json.py", "fractions.py", "hostile.py", "hostile.ids"}
         self.assertEqual({path.name for path in self.folder.iterdir()}, left)  # no compiled files
 
@@ -205,15 +203,6 @@ class Imports(HostileCase):
         verdict = self.imported(source, timeout=20.0)
         self.assertEqual(verdict.functions["right"].status, "right", verdict.functions["right"].reason)
         self.assertEqual(verdict.functions["missing"].status, "missing")
-
-
-def of_name(name: str) -> list[int]:
-    """Return the processes that have given themselves a name."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/comm"):
-        with contextlib.suppress(OSError):
-            found += [int(path.parent.name)] * (path.read_text("utf-8") == f"{name}\n")
-    return found
 
 
 def runs(pid: int) -> bool:
