@@ -1,7 +1,7 @@
 """A small character transformer, from its training to a number that anybody can compute again.
 
     python -m examples.tiny_gpt all                     all of the following, on the standard library's documentation
-    python -m examples.tiny_gpt train                   three seeds, about a minute each on two cores
+    python -m examples.tiny_gpt train                   three seeds, half a minute each on two cores
     python -m examples.tiny_gpt evaluate                a receipt a document, before and after training; computed twice
     python -m examples.tiny_gpt baseline                uniform, unigram and Kneser-Ney on the same targets
     python -m examples.tiny_gpt ablate                  positions switched off: an intervention, and a paired retraining

@@ -354,6 +354,11 @@ class Completions(Files):
         self.assertIn("choices[0].logprobs.token_logprobs must be as long as tokens (3), got 4", self.refused(line))
         line = changed(ECHO, lambda r: r["choices"].append({"logprobs": None}))
         self.assertIn("choices[1].logprobs must be an object (ask the server for logprobs)", self.refused(line))
+        for choice in ({"text": "a", "logprobs": None}, {"message": {"content": "a"}}):
+            self.assertEqual(
+                self.refused(json.dumps({"choices": [choice]})),
+                "FILE: line 1: choices[0].logprobs must be an object (ask the server for logprobs), got None",
+            )
         line = changed(ECHO, lambda r: r["usage"].__setitem__("prompt_tokens", 3.0))
         self.assertIn("usage.prompt_tokens must be a whole number, got 3.0", self.refused(line))
 

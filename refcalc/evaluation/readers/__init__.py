@@ -51,6 +51,8 @@ def open_log(path: str) -> Opened:
     for name, module in FORMATS.items():
         if module.recognises(first.value):
             return Opened(path, name, first, rest)
+    if isinstance(first.value, dict) and isinstance(first.value.get("choices"), list):
+        next(completions.choices(first), None)  # a response without logprobs is refused as such
     looked_for = "; ".join(module.LOOKED_FOR for module in FORMATS.values())
     _check.refuse(path, "the file", f"be of a known form ({looked_for})", _seen(first.value))
 
