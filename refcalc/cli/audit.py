@@ -4,12 +4,13 @@ __all__ = ["add_to", "run"]
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from refcalc import _json
+from refcalc.cli import _progress
+from refcalc.cli._pairs import pair
 
 if TYPE_CHECKING:
     from refcalc.evaluation.corpus import Corpus
@@ -77,7 +78,8 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
 
     if not (options.documents or options.split or options.receipts):
         raise ValueError("audit: documents or --receipts must be given, got none")
-    files = [*((None, path) for path in options.documents), *map(_by_name, options.split)]
+    named = (pair("audit: --split", "NAME=DOCUMENTS", each) for each in options.split)
+    files = [*((None, path) for path in options.documents), *named]
     receipts = [Receipts(path) for path in options.receipts]
     uniform = options.uniform and Receipts(options.uniform)
     tokenizer, checkpoint = (path and file_digest(path) for path in (options.tokenizer, options.checkpoint))
@@ -93,14 +95,6 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
-
-
-def _by_name(argument: str) -> tuple[str, str]:
-    """Return the split and the path of NAME=DOCUMENTS."""
-    name, equals, path = argument.partition("=")
-    if not (name and equals and path):
-        raise ValueError(f"audit: --split must be NAME=DOCUMENTS, got {argument!r}")
-    return name, path
 
 
 def _read(split: str | None, path: str, corpus: "Corpus") -> None:
@@ -121,10 +115,8 @@ def _split_of(at: str, document: dict[str, Any], otherwise: str) -> str:
 
 def _shown(path: str, documents: Iterator[Any]) -> Iterator[Any]:
     """Yield what is read, and show how much it is on a terminal."""
-    shown = sys.stderr.isatty()
     for number, each in enumerate(documents, 1):
-        if shown and number % SHOWN_EVERY == 0:
-            print(f"\r\x1b[K{path}: {number:,} documents", end="", file=sys.stderr, flush=True)
+        if number % SHOWN_EVERY == 0:
+            _progress.say(f"{path}: {number:,} documents")
         yield each
-    if shown:
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    _progress.say()

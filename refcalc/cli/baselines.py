@@ -4,12 +4,11 @@ __all__ = ["add_to", "run"]
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from refcalc import _check, _json
-from refcalc.cli import _files
+from refcalc.cli import _files, _progress
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -83,7 +82,7 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     try:
         numbers = _report(texts, options)
     finally:
-        _say("")
+        _progress.say()
     report = {
         "train": options.train,
         "eval": options.evaluation,
@@ -201,16 +200,16 @@ def _model_bits(texts: Texts, vocabulary: list[str], orders: list[int]) -> dict[
     from refcalc.baselines.unigram import SmoothedUnigram, UniformBaseline  # noqa: PLC0415
     from refcalc.units import nats_to_bits  # noqa: PLC0415
 
-    _say("uniform and unigram ...")
+    _progress.say("uniform and unigram ...")
     tallies = {
         "uniform": UniformBaseline(vocabulary).score(texts.evaluation),
         "unigram, add-one": SmoothedUnigram.fit(texts.train, vocabulary).score(texts.evaluation),
     }
     for order in orders:
         name = f"Kneser-Ney, order {order}"
-        _say(f"{name}: fitting on {_number(len(texts.train), 'character')} ...")
+        _progress.say(f"{name}: fitting on {_number(len(texts.train), 'character')} ...")
         model = KneserNey.fit(texts.train, order, vocabulary)
-        _say(f"{name}: scoring {_number(len(texts.evaluation), 'character')} ...")
+        _progress.say(f"{name}: scoring {_number(len(texts.evaluation), 'character')} ...")
         tallies[name] = model.score(texts.evaluation, texts.train if texts.runs_on else "")
     return {name: nats_to_bits(float(tally.nll_sum)) for name, tally in tallies.items()}
 
@@ -221,17 +220,11 @@ def _compressor_bits(texts: Texts) -> dict[str, int]:
     train, evaluation = texts.train.encode("utf-8"), texts.evaluation.encode("utf-8")
     bits = {}
     for method in COMPRESSORS:
-        _say(f"{method} ...")
+        _progress.say(f"{method} ...")
         bits[method] = compressed_bits(evaluation, method)
-    _say(f"{PRIMED}, primed ...")
+    _progress.say(f"{PRIMED}, primed ...")
     bits[f"{PRIMED}, primed"] = compressed_bits(evaluation, PRIMED, train)
     return bits
-
-
-def _say(words: str) -> None:
-    """Show what is being done in one line of the terminal, in place of what was shown before; nowhere else."""
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{words}", end="", file=sys.stderr, flush=True)
 
 
 # --- the table and the picture ---------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from threading import Lock, Timer
 from typing import Any, Self
 
 from refcalc import _json
-from refcalc.cli import _files
+from refcalc.cli import _files, _progress
 
 DESCRIPTION = """Run the functions of a file, say which are right, and name what is wrong in the
 others.
@@ -159,7 +159,7 @@ class _Progress:
     """One line on a terminal's standard error that says which function is asked, once that takes long."""
 
     def __init__(self) -> None:
-        self._terminal = sys.stderr is not None and sys.stderr.isatty()
+        self._terminal = _progress.on_terminal()
         self._name, self._lock, self._late = "", Lock(), False
         self._timer = Timer(LATE, self._begin)
         self._timer.daemon = True
@@ -173,20 +173,17 @@ class _Progress:
         self._timer.cancel()
         with self._lock:
             if self._late:
-                self._write("")
+                _progress.say()
             self._late = self._terminal = False
 
     def show(self, name: str) -> None:
         with self._lock:
             self._name = name
             if self._late:
-                self._write(f"grading {name}")
+                _progress.say(f"grading {name}")
 
     def _begin(self) -> None:
         with self._lock:
             if self._terminal:
                 self._late = True
-                self._write(f"grading {self._name}")
-
-    def _write(self, text: str) -> None:
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+                _progress.say(f"grading {self._name}")

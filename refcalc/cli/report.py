@@ -6,6 +6,8 @@ import argparse
 import json
 from typing import Any
 
+from refcalc.cli._pairs import pair
+
 DESCRIPTION = """Every figure of an evaluation with its numerator and denominator, from the
 receipts that refcalc.evaluate wrote and from nothing else: the totals, what the
 unknown tokens and the ends of the texts have in them, the baselines, the worst
@@ -58,9 +60,7 @@ def _named(option: str, given: list[str]) -> dict[str, str]:
     """Return the paths by name."""
     result: dict[str, str] = {}
     for each in given:
-        name, equals, path = each.partition("=")
-        if not (name and equals and path):
-            raise ValueError(f"report: {option} must be NAME=RECEIPTS, got {each!r}")
+        name, path = pair(f"report: {option}", "NAME=RECEIPTS", each)
         if name in result:
             raise ValueError(f"report: {option} must give each name once, got {name!r} again")
         result[name] = path

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from refcalc import _json
+from refcalc.cli._pairs import pair
 from refcalc.cli.diagnose import DTYPES, SHORT
 
 DESCRIPTION = """Recompute a published result from its log, and hold the two against each other.
@@ -75,7 +76,5 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
 
 
 def _pair(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name or not value:
-        raise ValueError(f"verify: --reported must be NAME=VALUE, got {text!r}")
+    name, value = pair("verify: --reported", "NAME=VALUE", text)
     return name.strip(), value.strip()

@@ -3,7 +3,7 @@
 __all__ = ["Audit", "audit"]
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from os import PathLike, fspath
+from os import PathLike
 from textwrap import wrap
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from refcalc import _check
 from refcalc.evaluation.checklist import FAIL, Check, check_run, check_texts
 from refcalc.evaluation.corpus import OUT_OF_REACH, RULE, Corpus, Document, Split
 from refcalc.evaluation.protocol import Protocol
-from refcalc.evaluation.reading import Receipts, protocol_of
+from refcalc.evaluation.reading import Receipts, protocol_of, receipts_of
 from refcalc.evaluation.scored import ScoredSplit
 
 Documents = Iterable[Mapping[str, Any]]
@@ -106,11 +106,11 @@ def audit(
     """
     if isinstance(receipts, (str, PathLike, Receipts)):
         receipts = [receipts]
-    files = [_opened(each) for each in _check.iterable("audit", "receipts", receipts)]
+    files = [receipts_of(each) for each in _check.iterable("audit", "receipts", receipts)]
     protocols = _by_split(files)
     if uniform is not None and not files:
         _check.refuse("audit", "uniform", "come with receipts of a model", getattr(uniform, "path", uniform))
-    baseline = None if uniform is None else _opened(uniform)
+    baseline = None if uniform is None else receipts_of(uniform)
     if isinstance(documents, Corpus):
         found = documents
     else:
@@ -136,10 +136,6 @@ def _scored(run: ScoredSplit) -> Scored:
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
-
-
-def _opened(source: Source) -> Receipts:
-    return source if isinstance(source, Receipts) else Receipts(fspath(source))
 
 
 def _by_split(files: list[Receipts]) -> dict[str, Protocol]:

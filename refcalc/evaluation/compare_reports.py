@@ -4,7 +4,7 @@ __all__ = ["compare_reports"]
 
 from collections.abc import Callable, Iterable, Sequence
 from math import isfinite, isnan
-from os import PathLike, fspath
+from os import PathLike
 from typing import Any
 
 from refcalc import _check
@@ -13,7 +13,7 @@ from refcalc.evaluation.ablation import KINDS, RETRAINING, Arm, check_arms
 from refcalc.evaluation.aligned import Aligned, Ratios, aligned
 from refcalc.evaluation.comparability import DOCUMENTS, check_despite, terms_of
 from refcalc.evaluation.comparison import PER, Quantity, ReportComparison
-from refcalc.evaluation.reading import Receipts, protocol_of
+from refcalc.evaluation.reading import Receipts, protocol_of, receipts_of
 from refcalc.exact_sum import ExactSum
 from refcalc.resampling import paired_bootstrap
 
@@ -72,7 +72,7 @@ def compare_reports(
         _check.choice(NAME, "per", per, tuple(PER))
     remarks = _of_arms(kind, arms)
     allowed = check_despite(despite)
-    files = [each if isinstance(each, Receipts) else Receipts(fspath(each)) for each in (ours, theirs)]
+    files = [receipts_of(each) for each in (ours, theirs)]
     first, second = map(protocol_of, files)
     if kind == RETRAINING and first.checkpoint == second.checkpoint:
         remarks += (f"both were scored on the checkpoint {first.checkpoint!r}: two trainings end in different weights",)

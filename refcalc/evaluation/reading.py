@@ -1,6 +1,6 @@
 """Reading a file of receipts, strictly and as a stream; refcalc.evaluation.log says what is in one."""
 
-__all__ = ["LONGEST_LINE", "Receipts", "Source", "protocol_of"]
+__all__ = ["LONGEST_LINE", "Receipts", "Source", "protocol_of", "receipts_of"]
 
 import json
 import os
@@ -177,6 +177,11 @@ def protocol_of(receipts: Receipts) -> Protocol:
     if receipts.protocol is None:
         raise ValueError(f"{receipts.path}: line 1 must hold the protocol, as ReceiptLog writes it, got none")
     return receipts.protocol
+
+
+def receipts_of(source: "Source | Receipts") -> Receipts:
+    """Return receipts as they are, or those of a file."""
+    return source if isinstance(source, Receipts) else Receipts(source)
 
 
 # --- private ---------------------------------------------------------------------------------------------------------

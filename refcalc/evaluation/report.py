@@ -16,7 +16,7 @@ from refcalc.evaluation import rendering
 from refcalc.evaluation._sums import times
 from refcalc.evaluation.content import Content, Lengths
 from refcalc.evaluation.protocol import Protocol
-from refcalc.evaluation.reading import Receipts, Source, protocol_of
+from refcalc.evaluation.reading import Receipts, Source, protocol_of, receipts_of
 from refcalc.evaluation.totals import Totals
 from refcalc.tally import Tally
 from refcalc.units import uniform_nll
@@ -73,20 +73,20 @@ class Report(Content):
         for the same split again.
         """
         worst = _check.count("Report.of", "worst", worst)
-        receipts = _receipts(receipts)
+        receipts = receipts_of(receipts)
         protocol = protocol_of(receipts)
         totals = Totals(receipts, worst)
         total = _tally(totals)
         others = {"uniform": _uniform(protocol, total)}
         for name, each in (baselines or {}).items():
             _check_name("baselines", name, others)
-            theirs = Totals(_check_fields(receipts, _receipts(each), OF_ANOTHER_MODEL))
+            theirs = Totals(_check_fields(receipts, receipts_of(each), OF_ANOTHER_MODEL))
             others[name] = _tally(theirs)
             _check_documents(totals, total, theirs, others[name])
         elsewhere: dict[str, Tally] = {}
         for name, each in (splits or {}).items():
             _check_name("splits", name, {**others, **elsewhere})
-            other = _check_split(receipts, _check_fields(receipts, _receipts(each), OF_ANOTHER_SPLIT))
+            other = _check_split(receipts, _check_fields(receipts, receipts_of(each), OF_ANOTHER_SPLIT))
             elsewhere[name] = _tally(Totals(other))
         return cls(
             source=receipts.path,
@@ -112,10 +112,6 @@ class Report(Content):
 
 
 # --- private ---------------------------------------------------------------------------------------------------------
-
-
-def _receipts(source: Source | Receipts) -> Receipts:
-    return source if isinstance(source, Receipts) else Receipts(source)
 
 
 def _tally(totals: Totals) -> Tally:
